@@ -9,7 +9,7 @@ package import Passwords
 package import Secrets
 package import Store
 
-/// The use cases of clients, and of providers' callbacks.
+/// The use cases that clients and providers' callbacks request, each with its dependencies.
 package struct UseCases: Sendable {
     // Logging in.
     package let loginFlow: LoginFlow
@@ -46,7 +46,7 @@ package struct UseCases: Sendable {
     package let address: PublicAddress
     /// Warnings of this instance for operators.
     package let warnings: Warnings
-    /// Pseudonyms in the log in place of logins, tokens and keys.
+    /// Makes the pseudonyms that the log has in place of login names and credentials.
     package let pseudonyms: Pseudonyms
     package let health: Health
     /// The limit of concurrent work.

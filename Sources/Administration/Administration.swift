@@ -50,7 +50,7 @@ package struct Administration: Sendable {
     /// Returns the current state of this process.
     package let instance: @Sendable () -> JSONValue
 
-    /// How long a provider may take for an operator's request.
+    /// How long the service waits for a provider while it handles an operator's request.
     ///
     /// A login has the same limit.
     static let providerTimeout = Duration.seconds(5)
@@ -61,8 +61,8 @@ package struct Administration: Sendable {
 
     /// Checks that the database knows the master key (decision D26).
     ///
-    /// - Parameter encrypts: Whether the caller may encrypt values afterwards. Then a database without a registered key
-    ///   registers this one. Otherwise nothing is written.
+    /// - Parameter encrypts: Whether the caller may encrypt values afterwards. If true, a database that knows no key
+    ///   yet registers the keys of its secrets or, without secrets, the current key. If false, nothing is written.
     /// - Throws: `provider_misconfigured` when the database knows other keys; `store_unavailable` and similar errors.
     package func requireMasterKey(forEncryption encrypts: Bool = true) async throws(Failure) {
         if let refusal = directory?.keyRefusal { throw refusal }
@@ -77,8 +77,8 @@ package struct Administration: Sendable {
     /// - Parameters:
     ///   - store: The database for operators' requests. It has connections of its own, so that a slow query of an
     ///     operator never delays a login.
-    ///   - callers: The database that authenticates operators. It differs from `store` only if many operators send
-    ///     requests.
+    ///   - callers: The database that authenticates operators; nil for `store`. With connections of its own, a slow
+    ///     query of an operator delays no authentication.
     ///   - kinds: The provider kinds for configuration, checks and previews.
     ///   - masterKeys: The master keys, which encrypt and decrypt secrets.
     ///   - passwords: Hashes passwords within the limits of the process; nil if nothing else in the process hashes

@@ -11,23 +11,23 @@ package struct AdoptionRequest: Sendable {
     package var table: String
     /// The column that identifies a row.
     ///
-    /// A UUID column is also the objectId.
+    /// If its type is UUID, its values are also the users' object ids.
     package var key: String
     /// The column with the creation time of a row.
     package var created: String?
-    /// Properties, each with its column.
+    /// The properties of users, each with the column of the table that has its values.
     package var properties: [(name: String, column: String)]
     /// Whether the adoption may rewrite the table.
     ///
-    /// All other transactions wait during the rewrite.
+    /// All other transactions that use the table wait during the rewrite.
     package var mayRewrite: Bool
     package var identities: Identities?
 
-    /// A column that has the subjects of users at a provider.
+    /// The column with the users' ids at a provider (subjects), from which the adoption creates identities.
     package struct Identities: Sendable {
         package var provider: String
         package var column: String
-        /// The app to which the subjects belong.
+        /// The app at the provider to which the ids belong.
         ///
         /// It may be nil if the application has exactly one app at the provider.
         package var app: String?
@@ -156,7 +156,7 @@ struct AdoptionReader {
         for (name, column) in named { declare(name, as: column) }
     }
 
-    /// Adds a declared or built-in property, whose values are in an existing column of the table.
+    /// Uses an existing column of the table for the values of a declared or built-in property.
     private mutating func add(_ property: Property, is name: String) {
         guard let column = ownColumn(name) else { return }
         guard let types = Self.types[column.type], types.contains(property.type) else {
@@ -185,7 +185,7 @@ struct AdoptionReader {
         columns.append(Adoption.Column(property.name.text, is: name))
     }
 
-    /// Declares a new property, whose values are in an existing column.
+    /// Declares a new property, and uses an existing column of the table for its values.
     private mutating func declare(_ text: String, as name: String) {
         guard let property = PropertyName(text) else {
             return problem(
@@ -213,9 +213,9 @@ struct AdoptionReader {
         columns.append(Adoption.Column(property.text, is: name))
     }
 
-    /// Checks the key, columns with two uses, and columns that no registration writes.
+    /// Reports a key that is not unique, a column with two uses, and a required column that no registration writes.
     ///
-    /// If such a column is NOT NULL and has no default, each registration would fail.
+    /// If a NOT NULL column without a default is not written, each registration fails.
     private mutating func checkRest() {
         guard let key = table.column(request.key) else { return problem(request.key, "is not a column of the table") }
         if !key.isUnique || !key.notNull {
@@ -258,9 +258,9 @@ struct AdoptionReader {
 
     // MARK: Names and types
 
-    /// The property types that each column type allows.
+    /// The property types that each PostgreSQL column type allows.
     ///
-    /// A new property gets the first one.
+    /// A new property gets the first type of the list.
     private static let types: [String: [PropertyType]] = [
         "text": [.string, .text], "character varying": [.string, .text],
         "bigint": [.int], "integer": [.int], "smallint": [.int],
@@ -277,7 +277,9 @@ struct AdoptionReader {
         return column
     }
 
-    /// Returns a free name for a column to add; after an interruption, the name that the adoption gave to it before.
+    /// Returns an unused name for a column that the adoption adds.
+    ///
+    /// If an interrupted adoption has already added the column, the result is the name of that column.
     private func freeName(for name: String) -> String {
         if let begun = table.columns.first(where: { $0.addedAs?.hasSameBytes(as: name) == true }) { return begun.name }
         return isOwn(name) ? "federation_" + name : name

@@ -5,13 +5,13 @@ package import Encodings
 import Providers
 import Store
 
-/// Applications as resources.
+/// Lists, reads, creates, changes and deletes applications for operators.
 package struct ApplicationAdministration: Sendable {
     let store: Store
     let kinds: ProviderKinds
     let changes: ApplicationChanges
 
-    /// Returns a page of applications, in the order of their ids, each in the shape of `overview`.
+    /// Returns a page of the applications' summaries, in the order of the applications' ids.
     package func list(_ page: PageRequest) async throws(Failure) -> Page {
         var after: ApplicationID?
         if let cursor = page.cursor {
@@ -75,7 +75,9 @@ package struct ApplicationAdministration: Sendable {
         return created.resource(.object(created.overview(kinds)))
     }
 
-    /// Changes `name`, `database` and `settings` by a merge patch; `null` resets a setting to its default.
+    /// Changes `name`, `database` and `settings` of an application by a JSON Merge Patch.
+    ///
+    /// `null` resets a setting to its default.
     package func change(
         _ id: String,
         patch: JSONValue,
@@ -137,9 +139,9 @@ package struct ApplicationAdministration: Sendable {
 }
 
 extension DesiredApplication {
-    /// Reads a new application without keys, providers, properties and mappings.
+    /// Reads the document of a new application, which has no keys, providers, properties and mappings.
     ///
-    /// These are added later, one by one.
+    /// Operators add them later, one by one.
     ///
     /// - Throws: All problems and their places.
     fileprivate init(creating document: JSONValue, kinds: ProviderKinds) throws(DocumentProblems) {
@@ -161,7 +163,7 @@ extension DesiredApplication {
 }
 
 extension DatabaseVariable {
-    /// The database in the form of documents.
+    /// The name of the environment variable as an application document has it: `{"env": name}`.
     var json: JSONValue { .object(["env": .string(text)]) }
 }
 

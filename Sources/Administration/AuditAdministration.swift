@@ -7,7 +7,7 @@ package struct AuditSearch: Sendable {
     package var application: String?
     package var actor: String?
     package var action: String?
-    /// An RFC 3339 time or milliseconds since 1970.
+    /// The start of the time range: an RFC 3339 time, or milliseconds since 1970.
     ///
     /// `until` has the same form.
     package var since: String?
@@ -16,7 +16,7 @@ package struct AuditSearch: Sendable {
     package init() {}
 }
 
-/// The audit log for operators.
+/// Lists the audit log for operators, and records refused requests in it.
 package struct AuditAdministration: Sendable {
     let store: Store
 

@@ -6,10 +6,10 @@ import Store
 /// The state of the background work: the results of this instance's rounds, and the work that is due.
 package struct BackgroundWork: Sendable {
     let store: Store
-    /// The results of this process' rounds; nil in a process without background work.
+    /// The results of this process' rounds of background work; nil in a process without background work.
     let rounds: MaintenanceRounds?
 
-    /// Returns a page of due work, in the order of the applications' ids.
+    /// Returns a page of the background work that is due, in the order of the applications' ids.
     ///
     /// The shape is `{"instance": {"lastRound", "blocked": {"at", "reasons", "cause"} or `null`} or `null`, "items":
     /// [{"application", "checks", "erasures", "blockedErasures", "mails", "postponedMails"} or {"application",
@@ -34,7 +34,7 @@ package struct BackgroundWork: Sendable {
         return .object(shown)
     }
 
-    /// Returns the due work of an application, or the problem with its own database.
+    /// Returns the background work that is due for an application, or the problem with its own database.
     ///
     /// If one database is unavailable, the response still has the other applications.
     private func due(of place: ApplicationPlace) async -> JSONObject {

@@ -3,7 +3,7 @@ package import Domain
 import Encodings
 import Store
 
-/// Bans of deleted users.
+/// Lists and lifts bans, which refuse logins with identities that belonged to users.
 package struct BanAdministration: Sendable {
     let store: Store
     let changes: ApplicationChanges
@@ -34,9 +34,9 @@ package struct BanAdministration: Sendable {
         }
     }
 
-    /// Lifts the bans of a deleted user.
+    /// Lifts the bans of all identities that belonged to a user.
     ///
-    /// A login by such an identity then creates a new user.
+    /// A login with such an identity then creates a new user.
     ///
     /// - Throws: `not_found` when no identity of the user is banned.
     package func lift(of id: String, in application: String, by actor: ChangeAuthor) async throws(Failure) {

@@ -18,7 +18,7 @@ package enum ConfigurationDifference {
     /// - Parameters:
     ///   - stored: The stored application; nil for a new one.
     ///   - desired: The desired application. `MasterKeys.desired` has already converted the secrets of the request.
-    ///   - columns: The live users table; empty for a new application.
+    ///   - columns: The columns that the users table has in the database; empty for a new application.
     /// - Returns: The steps in an order in which each step works; empty if nothing changes.
     /// - Throws: All problems, with their places in an application document. `moved(from:to:)` converts such a place to
     ///   a place in the part that was sent.
@@ -84,7 +84,7 @@ extension ConfigurationDifference {
     /// - Parameters:
     ///   - stored: The stored application; nil for a new one.
     ///   - desired: The desired application.
-    ///   - columns: The live users table; empty for a new application.
+    ///   - columns: The columns that the users table has in the database; empty for a new application.
     /// - Returns: The problems; empty when the desired application is valid.
     package static func problems(
         from stored: StoredApplication?,
@@ -301,7 +301,7 @@ extension ConfigurationDifference {
         }
     }
 
-    /// Checks the types of existing columns.
+    /// Checks that each existing column has the PostgreSQL type that its property needs.
     ///
     /// A missing column is no problem, since the declaration adds it.
     private static func checkColumns(

@@ -5,7 +5,7 @@ import Mapping
 import Providers
 import Store
 
-/// The steps that change an application as a whole.
+/// The steps that create, rename or move an application, or change its settings.
 enum ApplicationSteps {
     static func steps(from stored: StoredApplication?, to desired: DesiredApplication) -> [PlannedChange] {
         let settings = SettingsDocument.document(of: desired.settings)
@@ -65,7 +65,9 @@ enum ApplicationSteps {
         return steps + variables(from: DocumentVariables(stored: stored.variables), to: desired)
     }
 
-    /// Returns the step that stores names of environment variables; none if an export uses the same names.
+    /// Returns the step that stores the environment variables that a document names for keys and secrets.
+    ///
+    /// There is no step if an export would use the same names anyway.
     private static func variables(
         from stored: DocumentVariables?,
         to desired: DesiredApplication
@@ -177,10 +179,10 @@ enum MappingSteps {
 }
 
 extension JSONValue {
-    /// The text that output has in place of a secret.
+    /// The placeholder that output has in place of a secret.
     package static let hidden = JSONValue.string("•••")
 
-    /// Returns an object with the members that `other` lacks or has with another value.
+    /// Returns an object with those members of this object that `other` lacks or has with another value.
     fileprivate func differing(from other: JSONValue) -> JSONValue {
         picking(memberNames.filter { object?[$0] != other.object?[$0] })
     }
@@ -379,7 +381,7 @@ extension Property {
         return .object(JSONObject(members))
     }
 
-    /// The parts of a property that can change, other than its name and type.
+    /// The parts of a property's declaration other than its name, its type and its index.
     var rules: JSONObject {
         [
             "required": .bool(required), "clientMappable": .bool(clientMappable),

@@ -18,7 +18,7 @@ package struct DesiredApplication: Sendable {
     ///
     /// It cannot change after the creation of the application.
     package var schema: String
-    /// The database that has this schema; nil for the main database.
+    /// The environment variable with the URL of the database that has this schema; nil for the main database.
     package var database: DatabaseVariable?
     package var settings: ApplicationSettings { didSet { keepsUnreadableSettings = false } }
     /// Whether the stored settings cannot be read and have not been replaced.
@@ -34,9 +34,9 @@ package struct DesiredApplication: Sendable {
     ///
     /// A stored property that is missing here is removed.
     package var properties: [Property]
-    /// The mapping of each provider as the request has it, a list or a dictionary.
+    /// The mapping of each provider in the form of the request: a list or a dictionary.
     ///
-    /// The places of problems are in this form.
+    /// The places of reported problems refer to this form.
     package var mappings: [ProviderName: JSONValue]
     /// The stored names of renamed properties, each with the new name.
     private(set) var renamed: [(from: PropertyName, to: PropertyName)] = []
@@ -44,11 +44,11 @@ package struct DesiredApplication: Sendable {
     /// An API key.
     package struct Key: Sendable {
         package var label: String
-        /// The SHA-256 of the key; empty if the key's text is missing.
+        /// The SHA-256 of the key; empty if the key is missing or invalid.
         ///
-        /// That problem is already reported.
+        /// In that case the problem is already reported.
         package var hash: [UInt8]
-        /// Whether the key is a server key.
+        /// Whether the key is a server key, with which a client may assign roles, disable users and log in as a user.
         package var server: Bool
 
         package init(label: String, hash: [UInt8], server: Bool = false) {
@@ -63,9 +63,9 @@ package struct DesiredApplication: Sendable {
         /// The provider kind.
         package var kind: ProviderName
         package var enabled: Bool
-        /// All options.
+        /// All options of the provider.
         ///
-        /// Secret options are in their stored form.
+        /// Secret options are encrypted, as the database stores them.
         ///
         /// Options that cannot be read stay as stored until an operator sets others. Another version or a direct change
         /// of the database may have written them.
@@ -84,7 +84,8 @@ package struct DesiredApplication: Sendable {
     package struct App: Sendable {
         package var id: ProviderAppID
         package var secret: AppSecret
-        /// The id of the provider's configuration that the app's login dialog uses.
+        /// The id of the Facebook Login for Business configuration that the app's login dialog uses; nil if there is
+        /// none.
         package var configID: String?
 
         package init(id: ProviderAppID, secret: AppSecret, configID: String? = nil) {
@@ -101,16 +102,21 @@ package struct DesiredApplication: Sendable {
         case encrypted(EncryptedSecret)
     }
 
-    /// The limits of one application; `docs/configuration.md` lists them for operators.
+    /// The maximum number of API keys of one application.
+    ///
+    /// `docs/configuration.md` lists this and the other limits for operators.
     package static let maxKeys = 100
     package static let maxApps = 100
     package static let maxProviders = 50
-    /// A table can have 1600 columns over its whole life, including dropped ones (T-55).
+    /// The maximum number of declared properties of one application.
+    ///
+    /// Each property is a column, and a PostgreSQL table can have 1600 columns over its whole life, including dropped
+    /// ones (T-55).
     package static let maxProperties = Store.propertiesAllowed
 
-    /// Creates an application.
+    /// Creates the configuration of an application.
     ///
-    /// All other values are the defaults.
+    /// All values without a parameter are the defaults.
     package init(id: ApplicationID, name: String, schema: String, kinds: ProviderKinds) {
         self.kinds = kinds
         self.id = id
@@ -207,9 +213,9 @@ extension MasterKeys {
 }
 
 extension JSONValue {
-    /// Returns a mapping whose entries write `new` in place of `old`.
+    /// Returns this mapping with entries that write the property `new` in place of the property `old`.
     ///
-    /// The form, list or dictionary, stays.
+    /// A list stays a list, and a dictionary stays a dictionary.
     fileprivate func renamingTarget(_ old: String, to new: String) -> JSONValue {
         func renamed(_ object: JSONObject, where isTarget: (JSONObject.Member) -> Bool) -> JSONValue {
             let members = object.members.map { member in

@@ -7,7 +7,7 @@ import Providers
 import Secrets
 package import Store
 
-/// The changes that a document would make, or has made.
+/// The changes to an application that its document would make, or has made.
 package struct ApplicationPlan: Sendable {
     package let application: ApplicationID
     package let changes: [PlannedChange]
@@ -47,7 +47,7 @@ package struct ApplicationPlan: Sendable {
     }
 }
 
-/// Whole applications as documents.
+/// Reads, compares and applies the configurations of whole applications as JSON documents.
 package struct DocumentAdministration: Sendable {
     let store: Store
     let kinds: ProviderKinds
@@ -202,7 +202,7 @@ extension DesiredApplication {
 }
 
 extension MasterKeys {
-    /// Returns the desired apps of a provider.
+    /// Returns the desired apps of a provider with their decrypted secrets.
     ///
     /// Apps whose secret does not decrypt are left out.
     fileprivate func apps(

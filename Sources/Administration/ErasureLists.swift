@@ -8,25 +8,23 @@ import Providers
 import Secrets
 import Store
 
-/// A list of subjects whose data are to be erased.
+/// A list of users' ids at a provider (subjects) whose data must be erased.
 ///
 /// Providers send such lists to the owners of apps.
 package struct ErasureList: Sendable {
     package let application: String
     package let provider: ProviderName
-    /// The apps to which the subjects belong.
+    /// The apps at the provider to which the ids belong.
     ///
-    /// The list is empty if the provider has one app, or if a user has one subject in all apps.
+    /// There are none if the provider has one app, or if a user has the same id in all apps.
     package let apps: [String]
     /// The SHA-256 of the file.
     ///
-    /// With the same list again, the erasures continue where they stopped.
+    /// Another run with the same file continues where the previous one stopped.
     package let fileHash: [UInt8]
-    /// The operator's reason.
-    ///
-    /// The audit log records it.
+    /// The operator's reason for the erasures, which the audit log records.
     package let reason: String
-    /// One id per line.
+    /// The lines of the file, each with one id.
     ///
     /// A line that is too long is truncated.
     fileprivate let lines: [[UInt8]]
@@ -62,27 +60,27 @@ package struct ErasureList: Sendable {
     /// It is greater than that of any id.
     private static let maxBytes = 1024
 
-    /// The length of a reason in bytes.
+    /// The allowed lengths of a reason in bytes.
     package static let reasons = 1...500
 
     /// The ids of a list that one request erases.
     ///
     /// The client sends further requests for the rest.
     package struct Part: Sendable {
-        /// The last line before this part; 0 for the first part.
+        /// The number of the last line before this part; 0 for the first part.
         let line: Int
         /// The maximum number of ids in the part.
         let max: Int
-        /// The deadline of the part.
+        /// The deadline after which the part gets no further id.
         ///
-        /// Even after the deadline, the part has at least one id.
+        /// A part has at least one id, even after the deadline.
         let end: ContinuousClock.Instant
 
         fileprivate func includes(anotherAfter count: Int) -> Bool { count < max && (count == 0 || .now < end) }
     }
 }
 
-/// The outcome for one id of a list.
+/// The outcome of the erasure for one id of a list.
 package struct ErasedID: Sendable {
     package enum Outcome: String, Sendable, CaseIterable {
         /// The user is erased: the account had no other login method.
@@ -99,13 +97,13 @@ package struct ErasedID: Sendable {
         case blocked
     }
 
-    /// The line of the id in the list.
+    /// The number of the line that has the id.
     package let line: Int
     package let app: ProviderAppID
     package let outcome: Outcome
     /// The confirmation code of the deletion request; nil in a dry run.
     package let code: String?
-    /// The reason why the erasure failed.
+    /// The reason why the erasure failed; nil if it did not fail.
     package let obstacle: String?
 }
 
@@ -159,9 +157,9 @@ extension ErasureList {
     }
 }
 
-/// Erasures of users by lists.
+/// Erases the users whose ids at a provider are in a list.
 ///
-/// Each id becomes a deletion request, like that of a provider's callback.
+/// Each id becomes a deletion request, as if the provider had sent a data deletion callback.
 package struct ErasureLists: Sendable {
     let store: Store
     let masterKeys: MasterKeys
@@ -293,7 +291,9 @@ package struct ErasureLists: Sendable {
 
     private typealias Outcomes = [(ErasedID.Outcome, code: String?, obstacle: String?)]
 
-    /// Returns the identities of a subject at an app, one for each provider of the kind that has the app.
+    /// Returns the identities that a subject can have at an app.
+    ///
+    /// There is one for each provider name under which the service may have stored identities of the app.
     private func identities(
         _ subject: Subject,
         of app: ProviderAppID,

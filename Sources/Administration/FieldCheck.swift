@@ -4,21 +4,21 @@ package import Mapping
 import Providers
 import Store
 
-/// The result when a provider is asked whether it has the fields that a mapping reads.
+/// The result of a check whether a provider has the fields that a mapping reads.
 package enum FieldCheck: Sendable {
-    /// The mapping entries that read a field unknown to the provider.
+    /// The provider was asked. The value has the mapping entries that read a field unknown to the provider.
     case asked([MappingProblem])
     /// The provider was not asked. The reason is a part of a sentence.
     case notAsked(String)
 }
 
 extension Store {
-    /// Asks a provider for the fields of a mapping.
+    /// Asks a provider whether it has the fields that a mapping reads.
     ///
-    /// The request is about a user who has logged in by one of the apps.
+    /// The request is about a user who has logged in with one of the apps.
     ///
     /// - Parameters:
-    ///   - mapping: The mapping in either form.
+    ///   - mapping: The mapping, as a list or as a dictionary.
     ///   - provider: The provider, with its apps and their secrets.
     ///   - application: The application whose users have logged in; nil for a new one.
     /// - Returns: The unknown fields, or why the provider was not asked.

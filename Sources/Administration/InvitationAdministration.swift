@@ -21,7 +21,7 @@ package struct InvitationAdministration: Sendable {
 
     /// Returns a page of invitations, the newest first.
     ///
-    /// With `state`, only invitations in this state.
+    /// If `state` is given, the page has only invitations in this state.
     ///
     /// An invitation is `{"id", "email" | "phone" | "identity": {"provider", "appId", "subject"}, "state", "roles",
     /// "properties", "locale", "invitedBy", "created", "expires", "sent", "lastSent", "accepted", "objectId"}`.
@@ -288,14 +288,14 @@ struct InvitationDocument {
 
     /// Whether the user accepts the invitation by a link.
     ///
-    /// Invitations of an identity have no link.
+    /// An invitation of an identity has no link: a login with the identity accepts it.
     var hasLink: Bool {
         if case .identity = contact { false } else { true }
     }
 
-    /// Seven days, the default.
+    /// The default lifetime of an invitation: seven days.
     private static let usualSeconds: Int64 = 604_800
-    /// From a day to 90 days.
+    /// The allowed lifetimes of an invitation in seconds: from a day to 90 days.
     ///
     /// A link that is valid for longer is a permanent credential.
     private static let lifetimes: ClosedRange<Int64> = 86_400...7_776_000

@@ -11,7 +11,7 @@ package struct LoginSearch: Sendable {
     package var reason: String?
     package var source: String?
     package var user: String?
-    /// An RFC 3339 time or milliseconds since 1970.
+    /// The start of the time range: an RFC 3339 time, or milliseconds since 1970.
     package var since: String?
     /// The id of a login.
     ///
@@ -84,7 +84,7 @@ package struct LoginAdministration: Sendable {
         ])
     }
 
-    /// One week.
+    /// The maximum period that `counts` covers: one week.
     private static let maxHours: Int64 = 168
 
     private static func id(_ text: String) -> Int64? {
@@ -94,7 +94,7 @@ package struct LoginAdministration: Sendable {
 }
 
 extension LoginSearch {
-    /// The filter for the store.
+    /// The criteria as a filter for the database query.
     ///
     /// - Throws: `malformed_request` for the first invalid criterion. Without the error, a misspelt criterion would
     ///   look like an empty log.

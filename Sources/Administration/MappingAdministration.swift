@@ -222,7 +222,7 @@ extension StoredMapping {
 
 /// A mapping in a request.
 ///
-/// It may also be in `entries` of an object that a client has read.
+/// The request is the mapping itself, or an object with the mapping in `entries`, as a client has read it.
 private struct SubmittedMapping {
     let mapping: JSONValue
     /// The place of the mapping in the request.

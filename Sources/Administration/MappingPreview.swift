@@ -25,11 +25,11 @@ package struct MappingPreviews: Sendable {
         return .object(["fields": .array(fields.catalogue), "profile": .object(fields.sample)])
     }
 
-    /// Returns what a login would write, without a change.
+    /// Returns the property values that a login would write, without writing them.
     ///
     /// The request is `{"profile": {…}, "scopes"?: [text]}` or `{"accessToken": text, "appId"?}`. Optional members are:
     ///
-    /// - `mapping`: a candidate for the stored mapping.
+    /// - `mapping`: a candidate, which the preview uses in place of the stored mapping.
     /// - `fieldsMapping`: the client's mapping.
     /// - `user`: the objectId of an existing user. With an access token, the default is the user of the token.
     ///
@@ -95,7 +95,7 @@ package struct MappingPreviews: Sendable {
         return tracer.answer(trace, refusal: refusal, created: user == nil && refusal == nil)
     }
 
-    /// Returns the identity of a verified credential.
+    /// Verifies a credential, and returns the identity with its profile.
     ///
     /// A single-use credential stays usable.
     private func preview(
@@ -120,9 +120,9 @@ package struct MappingPreviews: Sendable {
         do throws(DocumentProblems) { return try PreviewRequest(request) } catch { throw error.failure }
     }
 
-    /// Returns the candidate for the stored mapping.
+    /// Returns the mapping that the request proposes in place of the stored one; nil if the request has none.
     ///
-    /// The candidate has passed the checks of a mapping that is saved.
+    /// The proposed mapping has passed the checks of a mapping that is saved.
     private func candidate(
         _ document: JSONValue?,
         for stored: StoredApplication,
@@ -145,7 +145,7 @@ package struct MappingPreviews: Sendable {
         do throws(MappingProblems) { return try Mapping(document) } catch { throw error.failure }
     }
 
-    /// Returns the user that a request names.
+    /// Returns the user that a request names; nil if it names none.
     private func namedUser(_ id: String?, of application: Application) async throws(Failure) -> StoredUser? {
         guard let id else { return nil }
         guard let id = ObjectID(id), let found = try await store.storedUser(id, of: application) else {
@@ -175,7 +175,7 @@ package struct MappingPreviews: Sendable {
 }
 
 extension MappingTracer {
-    /// The error that a login gets if its mappings cannot be used.
+    /// The error that a login gets if its mappings cannot be used; nil if they can.
     fileprivate var refusal: Failure? {
         guard let problems else { return nil }
         // A client cannot correct an operator's mapping.
@@ -206,7 +206,7 @@ extension MappingTracer {
 }
 
 extension StoredUser {
-    /// Returns the values that the mapping wrote last, by logins with the subject.
+    /// Returns the property values that the mapping wrote last, at a login with the subject at the provider.
     ///
     /// If the user has no identity with the subject, the values are those of the identity used last.
     fileprivate func lastWritten(for subject: Subject?, at provider: ProviderName) -> JSONObject? {

@@ -7,7 +7,7 @@ import Messaging
 import Secrets
 import Store
 
-/// Creation of users by operators.
+/// The creation of users by operators.
 extension UserAdministration {
     /// Creates a user from `{"user": {name: value}, "password"?, "mail"?, "roles"?}`.
     ///

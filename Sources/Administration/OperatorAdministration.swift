@@ -8,7 +8,7 @@ import Store
 /// Operators and their tokens.
 package struct OperatorAdministration: Sendable {
     let store: Store
-    /// Authenticates operators, on connections that no operator's slow query occupies.
+    /// The database that authenticates operators, on connections that no operator's slow query occupies.
     let callers: Store
     let clock: WallClock
     let random: RandomSource
@@ -132,9 +132,9 @@ package struct OperatorAdministration: Sendable {
         )
     }
 
-    /// Returns the caller for the token of a setup link; nil for any other token and for an expired one.
+    /// Returns a temporary operator for the token of a setup link; nil for any other token and for an expired one.
     ///
-    /// This caller may create the first owner.
+    /// A request of this operator may create the first owner.
     package func caller(settingUpBy token: OperatorToken) async throws(Failure) -> CallingOperator? {
         guard let name = OperatorName("setup"), try await callers.canSetUp(by: token.hash) else { return nil }
         return CallingOperator(
@@ -201,7 +201,7 @@ package struct OperatorAdministration: Sendable {
         ])
     }
 
-    /// Returns the caller and the rights of the caller's token.
+    /// Returns the operator who sent the request, and the rights of the request's token.
     ///
     /// The shape is `{"name", "role", "purpose", "machine", "secondFactor": {"enrolled", "shownSecondsAgo"}}`.
     package func describe(_ caller: CallingOperator) -> JSONValue {
@@ -348,7 +348,7 @@ private struct NewToken: Sendable {
 }
 
 extension OperatorToken {
-    /// The form in which the database keeps the token.
+    /// The SHA-256 of the token, which the database stores in place of the token.
     fileprivate var hash: [UInt8] { Digest.sha256(secret.reveal()) }
 }
 

@@ -13,9 +13,9 @@ extension StoredOperator {
         object { token, json in json.append("lastUsed", token.lastUsed.map(JSONValue.integer) ?? .null) }
     }
 
-    /// The entity tag.
+    /// The entity tag of the operator.
     ///
-    /// The last use of a token does not change it.
+    /// A use of a token changes the `lastUsed` of the token, but not the tag.
     package var tag: String { EntityTag.of(.object(object { _, _ in })) }
 
     package var resource: Resource { Resource(.object(json), tag: tag) }
@@ -53,14 +53,14 @@ struct OperatorDocument {
     private let object: JSONObject
     private(set) var problems = DocumentProblems()
 
-    /// From a minute to 366 days.
+    /// The allowed lifetimes of an operator token in seconds: from a minute to 366 days.
     ///
     /// A token that is valid for more than a year is a permanent credential.
     private static let lifetimes: ClosedRange<Int64> = 60...31_622_400
 
-    /// Reads an object.
+    /// Reads a JSON object, and adds each member that is not `known` to the problems.
     ///
-    /// - Throws: `document_invalid` for any other value.
+    /// - Throws: `document_invalid` for a value that is not an object.
     init(_ document: JSONValue, known: [String]) throws(Failure) {
         guard let object = document.object else {
             throw DocumentProblems(JSONPointer(), "must be an object").failure

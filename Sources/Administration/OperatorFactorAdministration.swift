@@ -9,7 +9,7 @@ import Factors
 package struct OperatorFactorAdministration: Sendable {
     let factors: OperatorFactors
 
-    /// Returns the caller's factors, and the kinds that can be enrolled.
+    /// Returns the second factors of the operator who calls, and the kinds that can be enrolled.
     ///
     /// The shape is `{"factors": [{"id", "kind", "label", "codesLeft"?, "created", "lastUsed"}], "kinds": [kind]}`.
     package func list(of caller: CallingOperator) async throws(Failure) -> JSONValue {
@@ -20,13 +20,13 @@ package struct OperatorFactorAdministration: Sendable {
         ])
     }
 
-    /// Returns the factors of an operator.
+    /// Returns the second factors of an operator.
     package func list(of name: String) async throws(Failure) -> Page {
         guard let name = OperatorName(name) else { throw .noSuchOperator }
         return Page(items: try await factors.list(of: name).map { .object($0.json) }, next: nil)
     }
 
-    /// Begins the enrolment of a factor from `{"kind", "label"?}`.
+    /// Begins the enrolment of a second factor from `{"kind", "label"?}`.
     ///
     /// Recovery codes need no call of `confirm`.
     ///
@@ -58,7 +58,7 @@ package struct OperatorFactorAdministration: Sendable {
         return .object(members)
     }
 
-    /// Enrols a factor by `{"code"}` or `{"credential"}`.
+    /// Completes the enrolment of a second factor by `{"code"}` or `{"credential"}`.
     ///
     /// - Returns: The factor, with `recoveryCodes` for an operator who had none.
     package func confirm(
@@ -75,12 +75,12 @@ package struct OperatorFactorAdministration: Sendable {
         return .object(members)
     }
 
-    /// Removes a factor of the caller.
+    /// Removes a second factor of the operator who calls.
     package func remove(_ id: String, of caller: CallingOperator, actor: ChangeAuthor) async throws(Failure) {
         try await factors.remove(id, of: caller, actor: actor)
     }
 
-    /// Removes one factor or all factors of an operator, for account recovery.
+    /// Removes one second factor or all of an operator, for account recovery.
     package func remove(_ id: String?, of name: String, by actor: ChangeAuthor) async throws(Failure) {
         guard let name = OperatorName(name) else { throw .noSuchOperator }
         try await factors.remove(id, of: name, actor: actor)

@@ -4,7 +4,7 @@ import Encodings
 import Mapping
 import Store
 
-/// A request for a preview of a mapping.
+/// An operator's request to see what a mapping would write for a profile, without writing it.
 struct PreviewRequest {
     /// The source of the profile for the preview.
     enum Source {
@@ -15,9 +15,10 @@ struct PreviewRequest {
     }
 
     let source: Source
-    /// A candidate for the stored mapping, as a list or as a dictionary.
+    /// A mapping that the preview uses in place of the stored one, as a list or as a dictionary; nil for the stored
+    /// one.
     let mapping: JSONValue?
-    /// The client's mapping.
+    /// The mapping that a client would send with the login; nil if it would send none.
     let clientMapping: JSONValue?
     /// The objectId of an existing user, as received.
     let user: String?

@@ -105,7 +105,7 @@ package struct PropertyAdministration: Sendable {
         return await resource(try changed.property(newName), of: changed)
     }
 
-    /// Returns a property after a change.
+    /// Returns the response about a property after a change.
     ///
     /// The change is already done, so an unavailable database causes no error here.
     private func resource(_ property: Property, of changed: StoredApplication) async -> Resource {

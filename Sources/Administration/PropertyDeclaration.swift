@@ -38,7 +38,7 @@ extension Property {
         self = property
     }
 
-    /// The property in responses to operators.
+    /// The property as a JSON object, for responses to operators.
     package var document: JSONObject {
         JSONObject(
             [.init("name", .string(name.text))] + (Self.description.document(of: self).object?.members ?? [])

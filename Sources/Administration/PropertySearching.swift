@@ -12,7 +12,7 @@ struct PropertySearching {
         advice = try await store.indexAdvice(of: application.id)
     }
 
-    /// Returns a property in the form for operators.
+    /// Returns the property as a JSON object for operators, with the state of its index or its slow searches.
     func document(of property: Property) -> JSONObject {
         var document = property.document
         if let index = indexes.first(where: { $0.property == property.name }) {

@@ -72,8 +72,8 @@ package struct ProviderAdministration: Sendable {
 
     /// Removes a provider with its apps and secrets.
     ///
-    /// If the provider's name is not that of its kind, its mapping is removed, too: nothing else has the kind of its
-    /// fields.
+    /// If the provider's name is not that of its kind, its mapping is removed, too. Without the provider, the kind
+    /// whose fields the mapping reads would be unknown.
     package func remove(
         _ provider: ProviderName,
         of application: String,
@@ -147,7 +147,7 @@ extension ProviderAdministration {
 
     /// Returns an application's provider for calls that need no secrets.
     ///
-    /// Its apps have none.
+    /// The apps of the result have empty secrets.
     ///
     /// Default options replace options that cannot be read. The result is nil if the kind refuses the default options,
     /// too.
@@ -217,7 +217,7 @@ extension StoredApplication {
 }
 
 extension StoredApplication.Provider {
-    /// Returns the provider in the form for operators.
+    /// Returns the provider as a JSON object for operators.
     ///
     /// A secret is shown as the time of its last change and the id of its master key.
     fileprivate func document(of kind: any ProviderKind, named name: ProviderName) -> JSONObject {
@@ -249,7 +249,7 @@ extension StoredApplication.Provider {
         return problems.isEmpty ? kind.options(read) { object[$0.name] } : options
     }
 
-    /// Returns the new options, with those stored options that only a later version knows.
+    /// Returns the new options, together with those stored options that only a later version of the service knows.
     func keepingUnknownOptions(in new: JSONValue, of kind: any ProviderKind) -> JSONValue {
         guard self.kind == kind.name, let object = new.object else { return new }
         let known = kind.allOptionNames + object.members.map(\.key)
@@ -261,7 +261,7 @@ extension StoredApplication.Provider {
 }
 
 extension JSONValue {
-    /// The value without the member that the service adds in responses.
+    /// The object without the member `warnings`, which the service adds in responses.
     fileprivate var withoutWarnings: JSONValue {
         guard let object else { return self }
         return .object(JSONObject(object.members.filter { !$0.key.hasSameBytes(as: "warnings") }))

@@ -71,7 +71,9 @@ extension ProviderAdministration {
         return verdict
     }
 
-    /// Returns a warning if the provider has lost a `code_challenge`; nil also if the database is unavailable.
+    /// Returns a warning if the provider has lost the PKCE `code_challenge` of a login dialog.
+    ///
+    /// The result is nil, too, if the database is unavailable.
     private func warning(
         ofLostChallenge app: ProviderAppID,
         at provider: any DialogOffering,
@@ -88,7 +90,7 @@ extension ProviderAdministration {
 }
 
 extension MasterKeys {
-    /// Returns why the secret of an app does not decrypt, and what the operator can do.
+    /// Returns a message about why the secret of an app does not decrypt, and what the operator can do.
     fileprivate func problem(of app: StoredApplication.App) -> String {
         let keyID = app.secret.keyID
         return ids.contains(keyID)
@@ -101,7 +103,7 @@ extension MasterKeys {
 }
 
 extension AppVerdict {
-    /// Returns the result for an app.
+    /// Returns the result of the check of an app as a JSON object.
     ///
     /// Without a problem, `ok` is true.
     fileprivate func json(of app: ProviderAppID, as terms: AppTerms) -> JSONValue {

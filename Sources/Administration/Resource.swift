@@ -7,7 +7,7 @@ import Providers
 import Secrets
 package import Store
 
-/// A resource of the administration, as it was read or changed.
+/// A resource of the administration API in a response: its JSON and its entity tag.
 package struct Resource: Sendable {
     package let body: JSONValue
     /// The entity tag without quotes; nil for a resource whose changes need no precondition.
@@ -24,9 +24,7 @@ package struct Page: Sendable {
     package let items: [JSONValue]
     /// The cursor of the next page; nil on the last page.
     package let next: String?
-    /// Further members of the response.
-    ///
-    /// They are about the whole list.
+    /// Further members of the response, which are about the whole list.
     package let facts: JSONObject
 
     package init(items: [JSONValue], next: String?, facts: JSONObject = JSONObject()) {
@@ -35,7 +33,7 @@ package struct Page: Sendable {
         self.facts = facts
     }
 
-    /// The page in a response.
+    /// The page as a JSON object: `items`, `next` and the members of `facts`.
     package var json: JSONValue {
         let members: JSONObject = ["items": .array(items), "next": next.map(JSONValue.string) ?? .null]
         return .object(JSONObject(members.members + facts.members))
@@ -51,7 +49,7 @@ package struct PageRequest: Sendable {
     /// The value of `Page.next` on the previous page.
     package let cursor: String?
 
-    /// Checks the limit of a request.
+    /// Creates the request for a page, and checks the limit.
     ///
     /// - Throws: `malformed_request` for a limit outside 1 to 200.
     package init(limit: Int? = nil, cursor: String? = nil) throws(Failure) {
@@ -78,11 +76,12 @@ package struct PageRequest: Sendable {
 
 /// The precondition of a change: `If-Match` of RFC 9110.
 package enum Precondition: Sendable {
-    /// No precondition. The change is refused, since it might overwrite a state that the client has not seen.
+    /// The request has no precondition. Its change is refused, since it might overwrite a state that the client has not
+    /// seen.
     case missing
-    /// Any state: `If-Match: *`.
+    /// The resource may have any state: `If-Match: *`.
     case any
-    /// One of these tags.
+    /// The resource must have one of these entity tags: `If-Match: "17"`.
     case tags([String])
 
     /// Checks the precondition against a resource's tag.
@@ -118,7 +117,7 @@ package enum EntityTag {
     /// Returns a tag in the syntax of `ETag` and `If-Match`.
     package static func written(_ tag: String) -> String { "\"\(tag)\"" }
 
-    /// Returns the first 24 hex digits of the SHA-256 of the value as JSON.
+    /// Returns the entity tag of a value: the first 24 hex digits of the SHA-256 of its JSON.
     ///
     /// The value has what an operator's change may overwrite. It has nothing that changes without an operator: a login
     /// between reading and changing must not make the change fail.
@@ -135,7 +134,7 @@ extension DocumentReader {
     ///
     /// - Parameters:
     ///   - patch: A JSON Merge Patch. Members that the resource does not have become problems.
-    ///   - current: The resource in the form for operators.
+    ///   - current: The resource as operators read it.
     ///   - fixed: The members that cannot be changed.
     /// - Returns: The resource after the patch. Members that the patch sets to `null` are absent.
     mutating func merge(_ patch: JSONValue, into current: JSONObject, fixed: [String]) -> JSONObject {
@@ -293,9 +292,9 @@ extension StoredApplication {
     /// Returns a part of the application as a resource.
     package func resource(_ body: JSONValue) -> Resource { Resource(body, tag: tag) }
 
-    /// Returns a list of parts.
+    /// Returns a list of parts of the application, such as its API keys, as a resource.
     ///
-    /// They are few, so one page is enough.
+    /// The parts are few, so one page is enough.
     package func list(_ items: [JSONValue]) -> Resource { resource(Page(items: items, next: nil).json) }
 }
 

@@ -6,9 +6,9 @@ import Providers
 import Secrets
 import Store
 
-/// The rotation of the master key for secret options.
+/// The rotation of the master key for the secret options of providers.
 ///
-/// They are stored among the options of providers.
+/// Secret options are stored among the other options of a provider, each encrypted.
 struct SecretOptionReencryption: Sendable {
     let store: Store
     let kinds: ProviderKinds
@@ -49,7 +49,7 @@ struct SecretOptionReencryption: Sendable {
 }
 
 extension MasterKeys {
-    /// Returns whether the option is plain text, or under a given master key other than the current one.
+    /// Returns whether the option is plain text, or encrypted with an available master key other than the current one.
     fileprivate func isToBeReencrypted(_ option: StoredSecretOption) -> Bool {
         guard let keyID = option.encrypted?.keyID else { return true }
         return keyID != current.id && ids.contains(keyID)

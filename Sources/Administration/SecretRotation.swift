@@ -42,9 +42,9 @@ package struct SecretRotation: Sendable {
         ])
     }
 
-    /// Encrypts again, under the current master key, all values that are under another key.
+    /// Encrypts again, under the current master key, all values that another master key encrypts.
     ///
-    /// It does this in small steps.
+    /// The rotation consists of small steps.
     ///
     /// A rotation after an interruption continues. The order is:
     ///

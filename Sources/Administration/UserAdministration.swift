@@ -294,9 +294,7 @@ package struct UserAdministration: Sendable {
         await located(stored, of: owner).resource(factors(of: stored, in: owner))
     }
 
-    /// Returns the user.
-    ///
-    /// Each session has its source and user agent.
+    /// Returns the user with the source and the user agent of each session.
     private func located(_ stored: StoredUser, of owner: Application) async -> StoredUser {
         var stored = stored
         stored.sessions = await store.locating(stored.sessions, of: stored.user.objectID, in: owner.id)
@@ -320,7 +318,7 @@ package struct UserAdministration: Sendable {
         }
     }
 
-    /// Revokes the consents to which deleted tokens belong.
+    /// Revokes the consents at providers by the tokens that a change of a user has deleted.
     ///
     /// The application is read only if there is a consent to revoke.
     private func revokePermissions(

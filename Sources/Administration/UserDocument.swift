@@ -22,9 +22,9 @@ extension StoredUser {
         )
     }
 
-    /// Returns the same as `resource`, with more data about the user.
+    /// Returns all data of the user, including those that no other response has.
     ///
-    /// The data are the values that the mapping wrote last, invitations, and entries of the audit log.
+    /// These are the values that the mapping wrote last, invitations, and entries of the audit log.
     func export(
         _ factors: [Domain.Factor],
         invitations: [StoredInvitation],

@@ -5,7 +5,7 @@ package import Encodings
 import Messaging
 import Store
 
-/// Roles of users, and mails to users, by operators.
+/// Operations of operators on a user: giving and removing roles, and sending mails.
 extension UserAdministration {
     /// Gives a role to a user, or removes it.
     ///

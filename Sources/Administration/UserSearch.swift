@@ -29,7 +29,7 @@ extension UserSearch {
     /// The maximum length of a criterion in bytes.
     private static let longestText = 1000
 
-    /// Returns the search for the store.
+    /// Checks the criteria, and returns them as a filter for the database query.
     ///
     /// - Throws: `malformed_request` for the first invalid criterion. The users table has not been read then.
     package func parsed(properties: [Property]) throws(Failure) -> UserListing {

@@ -28,19 +28,19 @@ extension ReplyHeader {
 }
 
 extension Reply {
-    /// Describes 200 with the entity tag.
+    /// Describes the response 200 with a resource and its entity tag.
     static func resource(_ schema: Schema, _ description: String) -> Reply {
         success(200, description, headers: [.tag], [Content(schema)])
     }
 
-    /// Describes 201 with the path of the new resource.
+    /// Describes the response 201 with a new resource and its path.
     ///
     /// If the resource has an entity tag, the response has it, too.
     static func created(_ schema: Schema, _ description: String, tagged isTagged: Bool = true) -> Reply {
         success(201, description, headers: isTagged ? [.tag, .location] : [.location], [Content(schema)])
     }
 
-    /// Describes 200 with a page of a list.
+    /// Describes the response 200 with a page of a list.
     ///
     /// With `orLines`, clients can also get the whole list as JSON lines.
     static func page(
@@ -54,17 +54,17 @@ extension Reply {
         return success(200, description, content + (orLines ? [Content(lines, as: "application/jsonl")] : []))
     }
 
-    /// Describes 200 with a whole list and an entity tag.
+    /// Describes the response 200 with a whole list and an entity tag.
     static func list(of item: Schema, _ description: String) -> Reply {
         resource(.list(of: item), description)
     }
 
-    /// Describes 200 without an entity tag.
+    /// Describes the response 200 with a value and without an entity tag.
     static func value(_ schema: Schema, _ description: String) -> Reply {
         success(200, description, [Content(schema)])
     }
 
-    /// The description of 204.
+    /// The description of the response 204.
     static let done = success(204, "Done.")
 
     static func success(

@@ -25,7 +25,7 @@ package struct AdministrationCalls: Sendable {
         package var path: [String]
         package var query: [(name: String, value: String)]
         package var body: JSONValue?
-        /// The expected tag of the resource.
+        /// The expected entity tag of the resource, without quotes.
         ///
         /// `*` overwrites any state.
         package var tag: String?
@@ -50,7 +50,7 @@ package struct AdministrationCalls: Sendable {
         package let status: HTTPResponse.Status
         /// The body; nil if there is none.
         package let body: JSONValue?
-        /// The tag of the resource, without its quotes.
+        /// The entity tag of the resource, without its quotes; nil if the response has none.
         package let tag: String?
         /// The seconds after which a refused call may be repeated.
         package let retryAfter: String?
@@ -63,7 +63,8 @@ package struct AdministrationCalls: Sendable {
     ///   - token: The text of the token.
     ///   - context: The context of the outer request. The call has the source and the id of that request.
     /// - Returns: The response, even if the request is refused.
-    /// - Throws: The errors of the outer request's connection.
+    /// - Throws: `payload_too_large` for a response of more than 8 MiB, and the errors of the outer request's
+    ///   connection.
     package func send(_ call: Call, as token: String, context: ManagementContext) async throws -> Answer {
         var context = context
         context.waitsForPlace = true

@@ -56,7 +56,7 @@ package enum AdministrationDocument {
         "description": .string("An operator token. Create one with `federation set operators/NAME role=viewer`."),
     ]
 
-    /// The operations that are not routes of the administration.
+    /// The operations that are not routes of the administration: metrics and health.
     private static let open: [(path: String, operation: Operation)] = [
         (
             "/metrics",
@@ -97,7 +97,7 @@ package enum AdministrationDocument {
 }
 
 extension AdministrationRoute {
-    /// Returns the operation with all that follows from the route.
+    /// Returns the OpenAPI operation of the route, with its path parameters, its role and its possible failures.
     fileprivate func documented(under tag: String) -> Operation {
         var operation = operation()
         operation.tag = tag

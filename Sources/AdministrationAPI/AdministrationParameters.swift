@@ -119,7 +119,7 @@ extension Schema {
     static let operatorRole = cases(of: OperatorRole.self)
     static let providerName = string.pattern("^[a-z]([a-z0-9-]{0,30}[a-z0-9])?$")
     static let tokenID = string.pattern("^[0-9a-f]{16}$")
-    /// A subject at a provider.
+    /// The schema of a subject, which is the id of a user at a provider.
     static let subject = string.pattern("^[!-~]{1,255}$")
     static let sha256 = string.pattern("^[0-9a-f]{64}$")
     static let entityTag = string.pattern(#"^"[!#-~]*"$"#)

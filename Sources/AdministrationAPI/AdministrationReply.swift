@@ -8,20 +8,20 @@ import NIOCore
 
 /// A response of a route of the administration.
 enum AdministrationReply: Sendable {
-    /// 200, with the entity tag.
+    /// Status 200 with a resource and its entity tag.
     case resource(Resource)
-    /// 201, with the entity tag and the path of the new resource. The segments of the path are not encoded.
+    /// Status 201 with a new resource, its entity tag and its path. The segments of the path are not percent-encoded.
     case created(Resource, at: [String])
-    /// 200, a page of a list.
+    /// Status 200 with a page of a list.
     case page(Page)
-    /// 200, a value without an entity tag.
+    /// Status 200 with a value and without an entity tag.
     case value(JSONValue)
-    /// 200, JSON as bytes.
+    /// Status 200 with the bytes of a JSON text.
     case text([UInt8])
-    /// 200, a whole list with one JSON text per line. The values are the first page, and a closure that returns the
-    /// page at a cursor.
+    /// Status 200 with a whole list, one JSON text per line. The values are the first page, and a closure that returns
+    /// the page at a cursor.
     case lines(Page, next: @Sendable (String) async throws(Failure) -> Page)
-    /// 204.
+    /// Status 204 without a body.
     case done
 
     /// Returns the response to a request.
@@ -79,7 +79,7 @@ enum AdministrationReply: Sendable {
         return writer
     }
 
-    /// Writes page after page.
+    /// Writes the items of all pages, one JSON text per line.
     ///
     /// If a page cannot be read, the connection is closed. No client then takes a part for the whole list.
     private static func write(
@@ -103,7 +103,7 @@ enum AdministrationReply: Sendable {
 
 /// The value of `If-Match` and `If-None-Match`: RFC 9110 §8.8.3, §13.1.1 and §13.1.2.
 enum EntityTags: Equatable {
-    /// `*`, any state.
+    /// `*`: any version of the resource.
     case any
     case list([EntityTag])
 

@@ -20,15 +20,16 @@ package struct AdministrationRoute: Sendable {
     package let role: OperatorRole
     /// The query parameters of the route.
     package let query: [Parameter]
-    /// How long ago the step-up may be at most, for an operator who has a second factor.
+    /// How recently an operator who has a second factor must have used it (step-up) to call the route.
     package let factor: OperatorFactorDemand
     /// Whether the route is about sessions or second factors of humans.
     ///
     /// Such a route refuses the token of a program.
     package let isForPeople: Bool
-    /// What is irreversibly lost, as text for the confirmation on the command line; nil if nothing is lost.
+    /// The irreversible loss that a call causes, as text for the confirmation on the command line; nil if nothing is
+    /// lost.
     package let loss: String?
-    /// The parts of the OpenAPI description that do not follow from the other members.
+    /// Returns the OpenAPI description of the route, without the parts that follow from its path, role and query.
     let operation: @Sendable () -> Operation
     let handler: Handler
 
@@ -74,9 +75,10 @@ package struct AdministrationRoute: Sendable {
 }
 
 extension AdministrationRoute {
-    /// Mounts the route.
+    /// Adds the route to the router.
     ///
-    /// The route checks the role, then human or program, second factor, path and query, and then calls the handler.
+    /// At each request, the route checks the role, human or program, the second factor, the path and the query. Then it
+    /// calls the handler.
     func mount(on router: Router<ManagementContext>, administration: Administration) {
         router.on(RouterPath(path), method: method) { request, context in
             guard let caller = context.caller else { throw OperatorGate.refusal }
@@ -107,13 +109,13 @@ extension AdministrationRoute {
         }
     }
 
-    /// Returns why the caller may not call the route at all; nil if the caller may.
+    /// Returns the error if the operator's role is too low, or if a program calls a route for humans; nil otherwise.
     private func refusal(of caller: Caller) -> Failure? {
         guard caller.role >= role else { return .roleRequired(role, insteadOf: caller.role) }
         return isForPeople && caller.calling.isMachine ? .personRequired : nil
     }
 
-    /// Checks the second factor.
+    /// Checks that an operator who has a second factor has used it recently enough for the route.
     ///
     /// - Throws: `second_factor_reauthentication_required`.
     private func requireFactor(of caller: Caller, _ context: ManagementContext) throws(Failure) {
@@ -155,9 +157,9 @@ extension Failure {
 /// An authenticated operator.
 struct Caller: Sendable {
     let calling: CallingOperator
-    /// The operator as the audit log names the operator.
+    /// The operator's name and network address, for the audit log.
     let actor: ChangeAuthor
-    /// The slot of the request; nil for a command in its own process.
+    /// The slot of the request among the limited concurrent requests; nil for a command in its own process.
     ///
     /// The slot is free when nothing refers to the caller any more.
     let slot: Slot?

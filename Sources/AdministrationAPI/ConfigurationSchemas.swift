@@ -9,11 +9,11 @@ import HTTP
 /// The schemas come from the JSON Schema of application documents. Where a document has the name of an environment
 /// variable, a request has the secret itself.
 enum ConfigurationSchemas {
-    /// A schema within the JSON Schema.
+    /// A part of the JSON Schema of application documents.
     enum Name {
         case settings
         case property
-        /// The options of a provider kind.
+        /// The options of a provider kind. `secret` is the schema of an app's secret.
         case provider(kind: String, secret: Schema)
 
         fileprivate var path: [String] {
@@ -25,7 +25,7 @@ enum ConfigurationSchemas {
         }
     }
 
-    /// Returns a schema of application documents.
+    /// Returns the schema of a part of application documents.
     ///
     /// Every member that has a default is optional.
     static func schema(_ name: Name) -> Schema {
@@ -34,7 +34,7 @@ enum ConfigurationSchemas {
         return Schema(reading: value(name.path), definitions: definitions, references: references)
     }
 
-    /// The provider kinds.
+    /// The names of the provider kinds.
     static var kinds: [String] { value(["properties", "providers", "properties"]).memberNames }
 
     private static let document: JSONValue = {
@@ -52,7 +52,7 @@ enum ConfigurationSchemas {
 }
 
 extension Schema {
-    /// The settings in a document or a request.
+    /// The schema of an application's settings in a document or a request.
     ///
     /// An absent setting has its default.
     static let settingsDocument: Schema = {
@@ -78,12 +78,12 @@ extension Schema {
         ]
     ).named("Entry")
 
-    /// The condition for a mapping entry to write.
+    /// The schema of `sync`: the condition under which a mapping entry writes its property.
     static let synchronisation = Schema.oneOf("always", "firstLogin", "ifEmpty", "untilEdited")
 
     // MARK: Providers
 
-    /// A provider in a response.
+    /// The schema of a provider in a response.
     static let provider = Schema.either(
         ConfigurationSchemas.kinds.map { kind in
             options(of: kind, secret: storedSecret, token: storedToken, isStored: true).adding(["warnings": .strings])
@@ -101,7 +101,7 @@ extension Schema {
         }
     ).named("ProviderPatch")
 
-    /// The providers of an application document.
+    /// The schema of the providers of an application document.
     static let providers: Schema = {
         let kinds = ConfigurationSchemas.kinds.map { kind in
             Property(kind, document(of: kind).without("warnings"), isRequired: false)
@@ -125,9 +125,10 @@ extension Schema {
 
     private static func capitalized(_ kind: String) -> String { kind.prefix(1).uppercased() + kind.dropFirst() }
 
-    /// Returns the options of a kind.
+    /// Returns the schema of a provider of a kind.
     ///
-    /// The arguments are the schemas for app secrets and for the verify token.
+    /// `secret` is the schema of an app's secret, and `token` that of the webhook verify token. `isStored` makes app
+    /// secrets required.
     private static func options(of kind: String, secret: Schema, token: Schema, isStored: Bool) -> Schema {
         let options = ConfigurationSchemas.schema(.provider(kind: kind, secret: secret))
         let apps = options["apps"].mapElements { app in

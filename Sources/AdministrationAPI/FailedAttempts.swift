@@ -10,7 +10,7 @@ struct FailedAttempts: Sendable {
     typealias Source = PeerAddress.Network
 
     private enum State {
-        /// The failures within a minute, the oldest first. `last` is one of them.
+        /// The times of the failures within a minute, the oldest first. `last` is the newest of them.
         ///
         /// The fifth failure changes the state to `slowed`. The state counts until a minute after the last failure.
         case counting([Instant], last: Instant)
@@ -24,11 +24,11 @@ struct FailedAttempts: Sendable {
     static let firstSlowed = 5
     static let window: Duration = .seconds(60)
     static let longestWait = 60
-    /// How long `slowed` counts after the last failure.
+    /// The time after the last failure for which a source stays in the state `slowed`.
     ///
     /// A time shorter than the longest wait would make each wait begin at one second again.
     static let memory: Duration = .seconds(600)
-    /// The maximum number of sources.
+    /// The maximum number of remembered sources.
     ///
     /// A further source replaces the one whose last failure is the oldest.
     static let maxSources = 4096
@@ -38,14 +38,14 @@ struct FailedAttempts: Sendable {
     /// The number of remembered sources.
     var count: Int { states.count }
 
-    /// Returns how many whole seconds a source must wait, at least one; nil if it may try.
+    /// Returns how many whole seconds a source must wait, at least one; nil if it may send a token now.
     func wait(of source: Source, at now: Instant) -> Int? {
         guard case .slowed(_, let until, _) = states[source], now < until else { return nil }
         let rest = (until - now).components
         return Int(rest.seconds) + (rest.attoseconds > 0 ? 1 : 0)
     }
 
-    /// Records a failure.
+    /// Records that a source has sent an invalid token.
     ///
     /// - Returns: The number of the source's failures that count.
     mutating func recordFailure(of source: Source, at now: Instant) -> Int {

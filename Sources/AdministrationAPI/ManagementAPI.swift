@@ -5,14 +5,16 @@ import HTTP
 import HTTPTypes
 package import Hummingbird
 
-/// The management listener: health for all clients, the administration for operators, and metrics for either.
+/// The management listener: health for all clients, the administration for operators, and metrics for all or operators.
 package enum ManagementAPI {
-    /// Mounts pages that call the administration.
+    /// Adds pages, such as those of the console, to the router of the management listener.
+    ///
+    /// The pages call the routes of the administration within the process.
     package typealias Pages = @Sendable (Router<ManagementContext>, AdministrationCalls) -> Void
 
-    /// Creates the routes with their use cases.
+    /// Creates the router of the management listener.
     ///
-    /// `pages` mounts pages in front of the gate. Their calls of the administration pass the gate.
+    /// `pages` adds pages that are served without an operator token. Their calls of the administration need one.
     package static func router(
         useCases: UseCases,
         administration: Administration,

@@ -8,13 +8,13 @@ package struct ManagementContext: HTTPContext {
     package let requestID: String
     package let remoteAddress: SocketAddress?
     package var peer: PeerAddress
-    /// The authenticated operator.
+    /// The authenticated operator; nil before authentication.
     ///
     /// Only `OperatorGate` sets it.
     var caller: Caller?
-    /// Whether the request waits for a slot if all are taken.
+    /// Whether the request waits if too many administrative requests are running.
     ///
-    /// Requests of the console do: a page makes several at once.
+    /// Requests of the console wait, since a page makes several at once.
     var waitsForPlace = false
 
     package init(source: ApplicationRequestContextSource) {

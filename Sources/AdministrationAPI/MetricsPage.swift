@@ -7,9 +7,9 @@ import NIOCore
 package struct MetricsPage: Sendable {
     /// Which clients may read the metrics.
     package enum Access: String, Sendable, CaseIterable {
-        /// All clients of the management listener, as for its health.
+        /// Every client that reaches the management listener may read the metrics, without a token.
         case open
-        /// Operators of any role, with a token.
+        /// Only operators may read the metrics, with a token. Any role is enough.
         case `operator`
     }
 
@@ -23,9 +23,9 @@ package struct MetricsPage: Sendable {
         self.text = text
     }
 
-    /// Mounts the route.
+    /// Adds the route `GET /metrics` to the router.
     ///
-    /// If the route requires a token, the `OperatorGate` must be in front of it.
+    /// If the route requires a token, the router must have the middleware `OperatorGate` before it.
     func mount(on router: Router<ManagementContext>) {
         router.get("/metrics") { _, context in
             guard access == .open || context.caller != nil else { throw OperatorGate.refusal }

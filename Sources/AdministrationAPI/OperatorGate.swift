@@ -103,9 +103,9 @@ struct OperatorGate: RouterMiddleware {
             : try await administration.operators.authenticate(token)
     }
 
-    /// Returns a slot for the request; nil if all are taken.
+    /// Returns a slot among the concurrent requests; nil if all are taken.
     ///
-    /// A request that waits gets nil after two seconds.
+    /// If the request may wait, it waits for a slot for two seconds at most.
     private func place(for context: ManagementContext) async -> Slot? {
         var looks = context.waitsForPlace ? 40 : 0
         while looks > 0 {
@@ -116,7 +116,7 @@ struct OperatorGate: RouterMiddleware {
         return Slot(concurrency, for: context.peer.network)
     }
 
-    /// Refuses a request if its source must wait, unless its token was accepted recently.
+    /// Refuses a request if its source must wait after invalid tokens, unless its own token was accepted recently.
     private func letTry(_ peer: PeerAddress, hash: [UInt8]) throws(Failure) {
         let now = ContinuousClock.now
         guard let wait = attempts.withLockedValue({ $0.wait(of: peer.network, at: now) }),
@@ -152,7 +152,9 @@ struct OperatorGate: RouterMiddleware {
     )
 }
 
-/// A slot that a request has as long as this value exists.
+/// The slot of one request among the limited concurrent requests.
+///
+/// The slot becomes free when this object is deallocated.
 final class Slot: Sendable {
     private let concurrency: ConcurrencyLimit<PeerAddress.Network>
     private let source: PeerAddress.Network

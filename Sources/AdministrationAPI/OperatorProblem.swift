@@ -4,7 +4,7 @@ import HTTPTypes
 
 /// The conversion of failures to responses for operators: the table of docs/administration.md#failures.
 ///
-/// A failure that clients of Backendless can also get has the same number as there.
+/// A failure that clients of the public API can also get has the same number as in that API, which follows Backendless.
 struct OperatorProblem: NumberedErrorTable {
     static func row(of reason: Failure.Reason) -> (code: Int64, status: HTTPResponse.Status) {
         switch reason {

@@ -5,11 +5,11 @@ import HTTP
 
 /// The query parameters of a request.
 ///
-/// Unknown ones are refused: a misspelt filter must not return everything.
+/// Unknown parameters are refused: a misspelt filter must not return everything.
 struct QueryParameters {
     private let values: [String: String]
 
-    /// The maximum bytes of a decoded value.
+    /// The maximum size of a decoded value in bytes.
     private static let longestValue = 4096
 
     /// Reads a query.

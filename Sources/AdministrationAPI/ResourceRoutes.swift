@@ -15,7 +15,9 @@ extension AdministrationRoute {
         !elsewhere.contains(route.operation().id) && (route.method != .post || route.makes)
     }
 
-    /// Operations that have commands of their own, and operations about the caller or about one instance.
+    /// The ids of operations that `resources` leaves out.
+    ///
+    /// They have commands of their own, or are about the operator who calls or about one instance.
     private static let elsewhere: Set<String> = Set(
         (own + setup).map { $0.operation().id } + [
             "readDocument", "putDocument", "readSecrets", "examine", "readLogins", "compareMappingRevisions",
@@ -29,7 +31,7 @@ extension AdministrationRoute {
 
     package var summary: String { operation().summary }
 
-    /// Returns the schema of the body; nil if there is none.
+    /// Returns the schema of the request body; nil if there is none.
     ///
     /// For a provider that has the name of its kind, the schema is that of the kind.
     package func document(at segments: [String: Substring] = [:]) -> Schema? {
@@ -39,7 +41,7 @@ extension AdministrationRoute {
         return document.resolved.alternatives[kind]
     }
 
-    /// Whether a change accepts the tag of a resource as precondition.
+    /// Whether the route takes the entity tag of the resource in `If-Match`.
     package var takesTag: Bool { operation().parameters.contains { $0.name == Parameter.ifMatch.name } }
 
     /// The schema of the successful response; nil without a body.

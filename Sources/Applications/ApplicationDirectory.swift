@@ -8,9 +8,9 @@ package import Store
 /// The configuration of every application, in memory, as of the last read of the database.
 ///
 /// `run` reads when the database announces a change. It also reads every few seconds, since an announcement can be lost
-/// with its connection. Only changed applications are loaded again. While the database is unreachable the last copy
-/// stays in use, and a login that needs the database fails with a clear reason. After a change by this process,
-/// `follow` reads the change before its success is reported.
+/// with its connection. Only changed applications are loaded again. While the database is unreachable, the service uses
+/// the configuration of the last read, and a login that needs the database fails with a clear reason. If this process
+/// makes the change itself, `follow` reads it before the process reports success.
 package final class ApplicationDirectory: Sendable {
     /// The database connections for the configuration.
     ///
@@ -24,23 +24,23 @@ package final class ApplicationDirectory: Sendable {
     package let tokenKeys: TokenKeys
     private let memory = NIOLockedValueBox(ConfigurationMemory())
     private let looks = CoalescedReads<ReadOutcome>()
-    /// When the copy was last known to match the database.
+    /// When the configuration in memory was last known to match the database.
     private let seen = NIOLockedValueBox<ContinuousClock.Instant?>(nil)
     private let clockOffset = NIOLockedValueBox<Int64?>(nil)
     /// Why this instance must not encrypt: the database has other master keys registered.
     private let refusal = NIOLockedValueBox<Failure?>(nil)
-    /// At most one read is due.
+    /// The signal that a read of the database is due; several signals before a read count as one.
     ///
-    /// It sees every change that was announced before it began.
+    /// The read sees every change that was announced before it began.
     private let due = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
 
     /// The outcome of a read of the database.
     private enum ReadOutcome: Sendable {
-        /// The copy is at least as new as the database was when the read began.
+        /// The configuration in memory is at least as new as the database was when the read began.
         case current
-        /// The database could not be read, and the copy is unchanged.
+        /// The database could not be read, and the configuration in memory is unchanged.
         case nothing
-        /// The first read's configuration cannot be used.
+        /// The instance cannot use the configuration of its first read, for a reason about its master keys.
         case unusable(UnusableMasterKey)
     }
 
@@ -48,7 +48,7 @@ package final class ApplicationDirectory: Sendable {
     ///
     /// A change whose announcement was lost is seen after this time.
     private static let interval = Duration.seconds(5)
-    /// How long a change by this process is read again after failures.
+    /// How long this process tries again to read a change that it made, after a read has failed.
     ///
     /// After that, the application is not served.
     private static let timeout = Duration.seconds(2)
@@ -140,13 +140,11 @@ package final class ApplicationDirectory: Sendable {
         memory.withLockedValue { $0.copy?.application(host: host)?.application.settings.allowedOrigins }
     }
 
-    /// Runs `body`.
+    /// Runs `body`, and repeats it with the current application if a change of the application made it fail.
     ///
-    /// Repeats it with the current application when a change of the application made it fail.
-    ///
-    /// The reason for such a failure is a statement that names a removed column, and the statement has then had no
-    /// effect. No repetition begins after `end`. `body` must have no effects other than such statements, since a
-    /// repetition would repeat them.
+    /// The failure comes from an SQL statement that names a removed column. The statement has then had no effect. No
+    /// repetition begins after `end`. `body` must have no effects other than such statements, since a repetition would
+    /// repeat them.
     package func withCurrent<Result>(
         _ loaded: LoadedApplication,
         until end: ContinuousClock.Instant,
@@ -183,9 +181,7 @@ package final class ApplicationDirectory: Sendable {
         return await look(until: end) ? try current() : nil
     }
 
-    /// Reads a committed change into the copy.
-    ///
-    /// Later requests see the change.
+    /// Reads a committed change of an application into memory, so that all later requests see the change.
     ///
     /// While the change cannot be read, the application is not served: what the change forbids must not stay allowed.
     package func follow(changeOf id: ApplicationID) async {
@@ -200,18 +196,18 @@ package final class ApplicationDirectory: Sendable {
         )
     }
 
-    /// All applications; empty before the first copy, and while `keyRefusal` is not nil.
+    /// All applications; empty before the first read, and while `keyRefusal` is not nil.
     package var applications: [LoadedApplication] {
         guard keyRefusal == nil else { return [] }
         return memory.withLockedValue { $0.copy.map { Array($0.applications.values) } ?? [] }
     }
 
-    /// The state of the copy, for display.
+    /// The state of the configuration in memory, for metrics and status displays.
     package struct Statistics: Sendable {
-        /// The revision of the configuration; nil while there is no copy.
+        /// The revision of the configuration in memory; nil before the first read.
         package let revision: Int64?
         package let applications: Int
-        /// The time since the copy was last known to match the database.
+        /// The time since the configuration in memory was last known to match the database.
         package let age: Duration?
         /// How far this machine's clock was ahead of the database's at the last comparison; nil before the first.
         package let clockOffset: Duration?
@@ -235,7 +231,7 @@ package final class ApplicationDirectory: Sendable {
     /// Nil while the key is accepted, and before the first check.
     package var keyRefusal: Failure? { refusal.withLockedValue(\.self) }
 
-    /// Keeps the copy current until the task is cancelled.
+    /// Keeps the configuration in memory equal to that of the database until the task is cancelled.
     ///
     /// - Throws: `UnusableMasterKey` when the first read finds that this instance's master key is not registered in the
     ///   database, or that the database has secrets under a master key that this instance lacks.
@@ -275,12 +271,13 @@ package final class ApplicationDirectory: Sendable {
 
     /// Reads the database once.
     ///
-    /// A failure is logged, and the copy stays as it is.
+    /// If the read fails, the failure is logged, and the configuration in memory stays as it is.
     package func refresh() async throws(UnusableMasterKey) {
         if case .unusable(let unusable) = await looks.join({ await self.look() }) { throw unusable }
     }
 
-    /// Reads until the copy matches the database as of now, or until the deadline.
+    /// Reads the database until the configuration in memory is as new as the database was at the call, or until the
+    /// deadline.
     private func look(until end: ContinuousClock.Instant) async -> Bool {
         while true {
             if case .current = await looks.join({ await self.look() }) { return true }
@@ -407,7 +404,7 @@ package final class ApplicationDirectory: Sendable {
         return copy
     }
 
-    /// Puts a read configuration into the copy, unless another read is newer.
+    /// Puts a configuration that was read into memory, unless another read has put in a newer one.
     private func take(_ read: ConfigurationCopy, of look: ConfigurationMemory.Look) {
         let loaded = read.changed.map { LoadedApplication($0, masterKeys: masterKeys, kinds: kinds) }
         for application in loaded {
@@ -448,7 +445,7 @@ package final class ApplicationDirectory: Sendable {
 extension ApplicationDirectory {
     /// Logs settings near their end of life, unless they were logged for the application before.
     ///
-    /// Other changes also load an application again.
+    /// An application is also loaded again after changes of other settings, which must not repeat the lines.
     private func logEndings(of loaded: [LoadedApplication], insteadOf former: [ApplicationID: LoadedApplication]) {
         guard let day = clock.today else { return }
         let changed = loaded.filter { loaded in
@@ -461,7 +458,7 @@ extension ApplicationDirectory {
 
 /// Why an instance cannot start with its master keys.
 package enum UnusableMasterKey: Error, CustomStringConvertible {
-    /// The database does not know the master key that encrypts.
+    /// The master key with which this instance encrypts is not registered in the database.
     case unknown(Failure)
     case missing(MissingMasterKey)
 

@@ -3,9 +3,9 @@ import Secrets
 
 /// The copy of the configuration in memory, and its updates by reads of the database.
 ///
-/// Reads may overlap and end in any order. The copy is in doubt when the database may lack changes that the copy has.
-/// Only a read that begins after the doubt settles the doubt: an earlier one may have read a database server that has
-/// been replaced since.
+/// Reads may overlap and end in any order. The copy is in doubt when the database may lack changes that the copy has,
+/// for example after a failover. Only a read that begins after that settles the doubt. An earlier read may come from a
+/// database server that has been replaced since.
 struct ConfigurationMemory {
     /// The configuration at one revision.
     struct Copy {
@@ -53,14 +53,14 @@ struct ConfigurationMemory {
     struct Look {
         /// The revision whose later changes are read; nil to read everything.
         let since: Int64?
-        /// The number of doubts when the read began.
+        /// How many doubts the memory had noted when the read began.
         fileprivate let doubts: UInt64
     }
 
     private(set) var copy: Copy?
     /// How many times the database may have been replaced by one that has lost changes.
     private var doubts: UInt64 = 0
-    /// The value of `doubts` when the read began whose data the copy has.
+    /// The value that `doubts` had at the beginning of the read from which the copy comes.
     private var settled: UInt64 = 0
     /// For each suspended application, the value of `doubts` that `settled` must reach before it is served again.
     private var suspended: [ApplicationID: UInt64] = [:]

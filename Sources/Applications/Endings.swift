@@ -3,9 +3,9 @@ package import Logging
 import Providers
 import Secrets
 
-/// The end of life of a setting.
+/// A warning that a configured version of a provider's API is near or after its end of life.
 ///
-/// The setting is a version of a provider's API that is retired, soon will be, or is unknown.
+/// The provider has retired the version, or soon will, or the service does not know the version.
 package struct Ending: Sendable {
     /// The problem and its remedy, in sentences.
     package let text: String
@@ -36,7 +36,7 @@ extension LoadedApplication {
 extension [Ending] {
     /// The maximum number of applications that a log line names.
     ///
-    /// The line names the others once these are fixed.
+    /// Once an operator has fixed some of them, the line names others.
     private static let maxNames = 20
 
     package func log(to logger: Logger) {

@@ -7,7 +7,8 @@ package import Store
 
 /// The token in the link of an invitation, kept as its SHA-256.
 ///
-/// Any text is accepted here. The statement of the login refuses a wrong token, unless the user exists already.
+/// The type accepts any text. The SQL statement of the login compares the token with the invitations, and refuses a
+/// wrong one unless the user exists already.
 package struct InvitationToken: Sendable {
     package let hash: [UInt8]
 

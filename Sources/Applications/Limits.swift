@@ -2,7 +2,7 @@ package import Domain
 import Limiting
 package import Store
 
-/// Limits of whole use cases (decision D9).
+/// The time limits of logins, and the limits of searches (decision D9).
 package struct Limits: Sendable {
     /// The time limit of a whole login, from the parsed request to the written session.
     package var login: Duration
@@ -42,8 +42,8 @@ package struct AttemptCounter: Sendable {
     package let store: Store
     /// The queue of counting statements.
     ///
-    /// PostgreSQL flushes each of these statements to disk, so more of them at once would not be faster. Logins on the
-    /// same connections would wait for them.
+    /// PostgreSQL flushes each of these statements to disk, so more of them at once would not be faster. They would
+    /// also occupy the connections for which logins wait.
     private let turns = FairQueue(
         width: 4,
         max: 1024,
@@ -91,7 +91,7 @@ package struct AttemptCounter: Sendable {
         }
     }
 
-    /// Runs a body that counts by itself, at its turn in the queue.
+    /// Runs a body that counts attempts in the database itself, when its turn in the queue comes.
     package func counting<Result>(
         of application: Application,
         before deadline: ContinuousClock.Instant,

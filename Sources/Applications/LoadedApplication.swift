@@ -27,14 +27,15 @@ package final class LoadedApplication: Sendable {
     /// Logins by other providers work.
     package let unknownProviders: [ProviderName]
     private let plans = NIOLockedValueBox<[[UInt8]: LoginPlan]>([:])
-    /// By provider, the problem of the stored mapping that the provider reported and that refuses each login.
+    /// For each provider, its error about a field of the stored mapping, because of which every login by the provider
+    /// fails.
     ///
-    /// A problem stays until the provider sends a profile or the configuration changes.
+    /// The error stays until the provider sends a profile or the configuration changes.
     private let refusals = NIOLockedValueBox<[ProviderName: String]>([:])
 
-    /// The maximum number of cached plans.
+    /// The maximum number of cached login plans, one for each mapping that clients send.
     ///
-    /// An app has few client mappings. An attacker who sends many only empties the cache.
+    /// An app has few mappings. An attacker who sends many only empties the cache.
     private static let plansKept = 128
 
     package init(_ stored: StoredApplication, masterKeys: MasterKeys, kinds: ProviderKinds) {
@@ -98,7 +99,7 @@ package final class LoadedApplication: Sendable {
             + unknownProviders.map { "Logins by \($0) are refused: \(Self.unknownKind(of: $0))." } + refusedMappings
     }
 
-    /// The reasons that an instance learns only from its logins.
+    /// The reasons that an instance knows only from failed logins: mappings that providers refuse.
     package var refusedMappings: [String] {
         refusals.withLockedValue { $0 }.sorted { $0.key.text < $1.key.text }.map {
             "Logins by \($0.key) are refused: \($0.value)"
@@ -132,9 +133,9 @@ package final class LoadedApplication: Sendable {
     /// Returns the configured provider with a name, enabled or not; nil when it is not configured or cannot be read.
     package func configured(_ name: ProviderName) -> (any Provider)? { providers[name] }
 
-    /// Returns how many days an erasure waits that a user requested at a provider.
+    /// Returns how many days the service waits before it erases a user who requested the deletion at a provider.
     ///
-    /// - Returns: Nil for a provider that is not configured or reports no removals.
+    /// - Returns: Nil for a provider that is not configured or does not report deletion requests.
     package func eraseAfterDays(of name: ProviderName) -> Int64? {
         (configured(name) as? any RemovalReporting)?.eraseAfterDays
     }
@@ -299,7 +300,7 @@ extension LoadedApplication {
 extension MasterKeys {
     /// Returns the apps whose secrets decrypt.
     ///
-    /// Adds the others to the defects.
+    /// For each other app, adds the reason to the defects.
     fileprivate func apps(
         of provider: StoredApplication.Provider,
         at name: ProviderName,
@@ -319,7 +320,7 @@ extension MasterKeys {
 
     /// Returns the secret options that decrypt, by name.
     ///
-    /// Adds the others to the defects.
+    /// For each other secret option, adds the reason to the defects.
     fileprivate func secrets(
         of provider: StoredApplication.Provider,
         named name: ProviderName,
@@ -345,19 +346,20 @@ extension MasterKeys {
 /// The logins share the object itself. To copy its many parts for each login would cost as much as to map a profile.
 package final class LoginPlan: Sendable {
     package let mapping: CompiledMapping
-    /// The statement for a reusable credential.
+    /// The SQL statement of a login with a reusable credential.
     ///
-    /// `singleUseStatement` is the one for a single-use credential.
+    /// `singleUseStatement` is the statement for a single-use credential.
     package let statement: LoginStatement
     package let singleUseStatement: LoginStatement
-    /// The statement that completes a login after a second factor; nil unless the application asks for second factors.
+    /// The SQL statement that completes a login after a second factor; nil unless the application asks for second
+    /// factors.
     ///
-    /// Without it, `finishingStatement` makes the statement. This happens only just after the operator has turned
-    /// second factors off.
+    /// If it is nil, `finishingStatement` creates the statement for each login. This happens only just after the
+    /// operator has turned second factors off.
     private let showing: LoginStatement?
-    /// For each target of the statement, the index of its value in the mapping's targets.
+    /// For each column that the statement writes, the index of its value in the mapping's targets.
     private let positions: [Int]
-    /// For each undeclared property, its name and the index of its value.
+    /// For each undeclared property, its name and the index of its value in the mapping's targets.
     private let dynamic: [(name: PropertyName, position: Int)]
 
     package init(mapping: CompiledMapping, provider: ProviderName, tokens: TokenPolicy?, application: Application) {

@@ -30,9 +30,8 @@ package struct Backendless: ClientProtocol {
 
     package var bases: [ApplicationBase] { [Self.headers] }
 
-    /// The first path segment of old client SDKs.
-    ///
-    /// These name the application in headers (docs/protocols/backendless.md §1.1).
+    /// The first path segment of old client SDKs, which name the application in headers and not in the path
+    /// (docs/protocols/backendless.md §1.1).
     private static let headerBound = "v1"
 
     static let headers = ApplicationBase(

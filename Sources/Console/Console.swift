@@ -132,8 +132,8 @@ package struct Console: Sendable {
 
     /// Reads the operator's name and role, runs the body, and turns every refusal into a page.
     ///
-    /// With `identifies` false, the name and the role are not read. This is for a page that shows only the result of
-    /// one call: without a valid session, the administration refuses that call.
+    /// With `identifies` false, the name and the role are not read. A page that shows only the result of one call needs
+    /// neither: without a valid session, the administration refuses that call.
     func answer(
         _ request: Request,
         _ context: ManagementContext,
@@ -164,7 +164,7 @@ package struct Console: Sendable {
     }
 }
 
-/// The result of a form.
+/// The response to a form that an operator has sent.
 enum Outcome {
     /// A redirect to another page.
     case redirect(String)

@@ -3,7 +3,7 @@ import Domain
 import Encodings
 import Pages
 
-/// A form for described fields.
+/// A form with an input for each of several described fields, such as the settings of an application.
 ///
 /// Beside each field it shows the field's meaning and default.
 ///

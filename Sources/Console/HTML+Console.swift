@@ -116,7 +116,7 @@ extension HTML {
     }
 }
 
-/// Returns a time in milliseconds since 1970 in the administration's notation, to the millisecond.
+/// Returns a time in milliseconds since 1970 in the notation of the administration API, to the millisecond.
 ///
 /// Nil outside the years that the notation can express.
 func momentText(_ milliseconds: Int64) -> String? {

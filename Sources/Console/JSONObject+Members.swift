@@ -1,8 +1,8 @@
 import Encodings
 
-/// Members of the administration's responses.
+/// Readers of the members of the administration API's responses.
 ///
-/// An absent member has an empty value.
+/// For an absent member, they return an empty value.
 extension JSONObject {
     func string(_ name: String) -> String { self[name]?.string ?? "" }
 

@@ -1,8 +1,6 @@
 import Pages
 
-/// A message about a completed action.
-///
-/// The next page shows the message.
+/// A message about a completed action, which the next page shows.
 ///
 /// The page's URL contains only the name of a message in this closed list. So no link can put another text on the page.
 enum Notice: String {

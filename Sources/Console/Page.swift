@@ -41,7 +41,7 @@ struct Page {
     var status = HTTPResponse.Status.ok
     /// Seconds after which a refused action may be retried.
     var retryAfter: String?
-    /// The command that shows or does the same.
+    /// The `federation` command that shows the same data, or makes the same change.
     var command: String?
     /// The call of the administration API that returns the same data, such as `GET /admin/v1/audit`.
     var call: String?
@@ -147,7 +147,8 @@ struct Page {
 
     /// Returns a part of a document for a script, with the security policy of all pages.
     ///
-    /// The policy allows only the console's own styles, scripts and form targets. It forbids frames and caching.
+    /// The policy allows only the console's own styles, scripts and form targets. No frame shows the response, and no
+    /// cache stores it.
     static func fragment(_ html: HTML, status: HTTPResponse.Status = .ok) -> Response {
         .page(
             html,

@@ -3,14 +3,14 @@ import Encodings
 import HTTPTypes
 import Pages
 
-/// The data of a part of a page, or a text in place of the data.
+/// The data of a part of a page, or the error message that the page shows in place of the data.
 ///
 /// A failed part does not affect the rest of the page.
 enum Part {
     case there(JSONObject)
     case missing(HTML)
 
-    /// Returns the HTML of the part, or the text in its place.
+    /// Returns the HTML that `make` creates from the data, or the error message in its place.
     func html(_ make: (JSONObject) -> HTML) -> HTML {
         switch self {
         case .there(let object): make(object)
@@ -26,19 +26,19 @@ enum Part {
 
     /// How long a page waits for a part.
     ///
-    /// Some calls may take longer. A page that consists of such a call waits for its end.
+    /// Some calls may take longer. A page that shows nothing but the result of one call waits until the call ends.
     static let timeout = Duration.seconds(3)
 }
 
 extension Visit {
-    /// Reads the data of a part, within the time that a page waits for a part.
+    /// Reads the data of a part, for at most `Part.timeout`.
     ///
     /// - Throws: Only refusals about the session, since these concern the whole page.
     func part(_ path: [String], query: [(name: String, value: String)] = []) async throws -> Part {
         try await part(.init(.get, path, query: query))
     }
 
-    /// Makes a call that returns the data of a part, within the time that a page waits for a part.
+    /// Makes a call that returns the data of a part, for at most `Part.timeout`.
     func part(_ call: AdministrationCalls.Call) async throws -> Part {
         do {
             return try await withThrowingTaskGroup(of: Part.self) { group in

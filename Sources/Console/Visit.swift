@@ -57,7 +57,7 @@ struct Visit: Sendable {
         context.parameters[name[...]].flatMap { PercentEncoding.decode($0) } ?? ""
     }
 
-    /// The application in the path.
+    /// The id of the application in the request's path.
     var application: String { parameter("application") }
 
     /// Calls the administration API.
@@ -99,7 +99,7 @@ struct Visit: Sendable {
         }
     }
 
-    /// The cursor of the page's query, as a query parameter.
+    /// The `cursor` of the request, as a query parameter for a call of the administration API; empty if there is none.
     var cursor: [(name: String, value: String)] { query["cursor"].map { [("cursor", $0)] } ?? [] }
 
     /// Reads a page of a list.

@@ -1,10 +1,13 @@
 internal import Synchronization
 
-/// One call of the client; the identity of this object identifies the call.
+/// One call of `CurlClient`: an HTTP request or a mail.
+///
+/// The identity of this object identifies the call.
 final class Call: Sendable {
-    /// Set before the thread is notified.
+    /// Whether the call was cancelled.
     ///
-    /// So a call that was cancelled before its start is never started.
+    /// The client sets the flag before it notifies libcurl's thread. So a call that was cancelled before its start is
+    /// never started.
     private let cancelled = Atomic<Bool>(false)
 
     var isCancelled: Bool { cancelled.load(ordering: .acquiring) }

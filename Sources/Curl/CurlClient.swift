@@ -60,7 +60,7 @@ package actor CurlClient {
     /// the mail.
     ///
     /// - Returns: The server's reply that accepts the mail.
-    /// - Throws: The reason of the refusal or failure, or that the outcome is unknown.
+    /// - Throws: The reason why the server refused the mail or did not get it, or that the outcome is unknown.
     package nonisolated func send(_ mail: SMTPMail, by server: SMTPServer) async throws(SMTPFailure) -> SMTPReply {
         let call = Call()
         return try await outcome(of: call) { $0.start(mail, server, call, $1) }.get()
@@ -142,7 +142,7 @@ package actor CurlClient {
         }
     }
 
-    /// Removes a call from libcurl; the caller still has to be resumed.
+    /// Removes a call from `inFlight` and its handle from libcurl; the code that waits for the call is not resumed.
     private func remove(_ call: ObjectIdentifier) -> (any Transfer)? {
         guard let transfer = inFlight.removeValue(forKey: call) else { return nil }
         curl_multi_remove_handle(thread.multi, transfer.handle)
@@ -187,7 +187,7 @@ package actor CurlClient {
         }
     }
 
-    /// Ends the calls that libcurl leaves overdue.
+    /// Ends the calls whose time limits have passed although libcurl has not ended them.
     ///
     /// libcurl, up to 8.8 at least, does not apply the limits to a transfer that waits for a connection
     /// (curl/curl#13227). It only lets the waiting transfers try one after another.

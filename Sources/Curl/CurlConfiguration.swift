@@ -15,7 +15,7 @@ package struct CurlConfiguration: Sendable {
     /// further call. So a host known to support HTTP/2 should have a limit of some dozens.
     package var maxConnectionsPerHost: Int
 
-    /// The PEM file of the authorities to trust instead of the system's.
+    /// The PEM file of the certificate authorities to trust; nil to trust those of the system.
     package var caFile: String?
 
     /// The `User-Agent` header of every request.

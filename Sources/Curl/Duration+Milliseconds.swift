@@ -1,5 +1,7 @@
 extension Duration {
-    /// Whole milliseconds, at most 2³¹−1; rounded up to at least 1, since libcurl takes 0 for no limit.
+    /// The duration in whole milliseconds, rounded up, from 1 to 2³¹−1.
+    ///
+    /// The result is never 0, since libcurl takes 0 for no limit.
     var wholeMilliseconds: Int {
         let (seconds, attoseconds) = components
         guard seconds < 2_147_483 else { return Int(Int32.max) }

@@ -27,7 +27,9 @@ final class HTTPTransfer: Transfer {
     private var headBytes = 0
     private var isHeadComplete = false
     private var body: [UInt8] = []
-    /// The error of a callback that ended the transfer, in place of libcurl's code.
+    /// The reason why a callback aborted the transfer; nil if none did.
+    ///
+    /// The call ends with this error instead of libcurl's result code.
     private var verdict: CurlError?
 
     /// Creates a handle with the options for every call; nil if libcurl fails.

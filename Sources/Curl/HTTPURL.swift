@@ -91,7 +91,7 @@ extension HTTPURL: CustomStringConvertible, CustomReflectable {
     package var customMirror: Mirror { Mirror(self, children: ["origin": origin]) }
 }
 
-/// The parts of a URL that the rules depend on.
+/// The parts of a URL that decide whether the client may call it.
 private struct URLParts {
     /// Whether the scheme is http, not https.
     let isPlain: Bool

@@ -21,19 +21,29 @@ final class LoopThread: SerialExecutor, @unchecked Sendable {
     }
 
     private let lock = NIOLock()
-    /// Guarded by the lock.
+    /// The work that waits for the thread.
+    ///
+    /// Access it only under `lock`.
     private var queue: [Work] = []
-    /// Whether new work has to wake the thread; guarded by the lock.
+    /// Whether new work has to wake the thread.
+    ///
+    /// Access it only under `lock`.
     private var isAsleep = false
     /// The libcurl multi handle.
     ///
     /// The thread writes it under the lock. The thread reads it without the lock, other threads under the lock.
     private(set) var multi: UnsafeMutableRawPointer
-    /// Guarded by the lock until the thread runs.
+    /// The id of the thread; nil until the thread runs.
+    ///
+    /// Access it only under `lock`.
     private var thread: pthread_t?
-    /// Set before the thread runs.
+    /// The function that the thread calls before each sleep.
+    ///
+    /// `start` sets it before the thread runs.
     private var turn: Turn = { _ in 0 }
-    /// Accessed only by the thread.
+    /// Whether the thread ends after the current job or turn.
+    ///
+    /// Only the thread accesses this flag.
     private var isStopped = false
 
     init() throws(CurlError) {
@@ -152,7 +162,7 @@ final class LoopThread: SerialExecutor, @unchecked Sendable {
 
     /// Moves the queued work into `batch`.
     ///
-    /// The former work of `batch` is done.
+    /// The thread has already done the work that `batch` held before.
     private func takeQueue(into batch: inout [Work]) {
         batch.removeAll(keepingCapacity: true)
         lock.withLock {

@@ -2,7 +2,7 @@
 package struct SMTPMail: Sendable {
     let sender: String
     let recipient: String
-    /// The client's name for the server's greeting: the domain of the sender.
+    /// The name that the client gives to the server in the EHLO command: the domain of the sender.
     let clientName: String
     let content: [UInt8]
     let timeout: Duration

@@ -10,7 +10,7 @@ package struct SMTPServer: Sendable {
         case tls, startTLS, none
     }
 
-    /// `smtp://host:port`.
+    /// The server's URL without user and password: `smtp://host:port` or `smtps://host:port`.
     let origin: String
     let security: Security
     let user: String?

@@ -158,7 +158,7 @@ final class SMTPTransfer: Transfer {
         return piece.count
     }
 
-    /// Takes one line from the server.
+    /// Reads one line of the server; the last line of a reply completes the reply.
     func hear(_ line: UnsafeRawBufferPointer) {
         let bytes = line.prefix { $0 != 0x0D && $0 != 0x0A }
         guard bytes.count >= 3, let code = Int(String(decoding: bytes.prefix(3), as: UTF8.self)),

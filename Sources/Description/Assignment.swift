@@ -64,7 +64,8 @@ extension Shape {
 extension ObjectShape {
     /// The fields without inner members, at any depth.
     ///
-    /// Each has its path of names, and its title after those of its objects.
+    /// The path of a field has the names of the objects that contain it and its own name. The title begins with the
+    /// titles of these objects.
     package var leaves: [(path: [String], title: String, field: FieldDescription)] {
         fields.flatMap { field -> [(path: [String], title: String, field: FieldDescription)] in
             guard case .object(let object) = field.shape else { return [([field.name], field.title, field)] }

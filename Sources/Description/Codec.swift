@@ -9,7 +9,7 @@ package struct Codec<Value: Sendable>: Sendable {
     /// For an invalid value, the closure returns nil and adds a problem at the value's place.
     package let read: @Sendable (JSONValue, JSONPointer, inout DocumentProblems) -> Value?
     package let write: @Sendable (Value) -> JSONValue
-    /// Returns warnings for operators about inner values.
+    /// Returns the warnings for operators about the members of a value that is an object; other values have none.
     let warnings: @Sendable (Value) -> [String]
 
     package init(

@@ -318,7 +318,7 @@ extension Schema {
         return schema
     }
 
-    /// Returns the schema of objects that must have all members except the named ones.
+    /// Returns the schema with all members required except the named ones, which are optional.
     package func whole(but names: String...) -> Schema {
         mapProperties { Property($0.name, $0.schema, isRequired: !names.contains($0.name)) }
     }

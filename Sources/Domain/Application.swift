@@ -7,11 +7,12 @@ package struct Application: Sendable {
     package let name: String
     /// The PostgreSQL schema that holds the application's users.
     package let schema: String
-    /// The variable with the URL of the schema's database; nil for the database that holds the configuration.
+    /// The environment variable with the URL of the users' own database; nil if the configuration's database holds the
+    /// users.
     package let database: DatabaseVariable?
     /// The configuration's revision at the application's last change.
     ///
-    /// A change of any part raises it: settings, properties, providers, keys or mappings.
+    /// Every change of its settings, properties, providers, keys or mappings raises the revision.
     package let revision: Int64
     package var settings: ApplicationSettings
     /// Declared properties and the built-in ones, in the order of their columns.
@@ -38,8 +39,10 @@ package struct Application: Sendable {
 
 /// The names of the service's own environment variables.
 package enum ServiceVariable {
-    /// The prefix of these names; the service reports an unknown variable with this prefix as an error of the
-    /// operator's.
+    /// The prefix of the names of the service's environment variables.
+    ///
+    /// A variable with this prefix that the service does not know is an error of the operator, and the service reports
+    /// it.
     package static let prefix = "FEDERATION_"
 }
 
@@ -50,13 +53,13 @@ package enum ServiceVariable {
 package struct DatabaseVariable: Sendable, Hashable, CustomStringConvertible {
     package let text: String
 
-    /// The rule for names, as operators read it.
+    /// The rule for the names of these environment variables, as error messages show it to operators.
     package static let rule = """
         must be {"env": "NAME"} with the name of an environment variable that ends in _DATABASE_URL and does not begin \
         with FEDERATION_: at most 63 of A to Z, 0 to 9 and _, beginning with a letter
         """
 
-    /// Nil for a text that does not follow the rule.
+    /// Creates the name of an environment variable; nil unless the text has a form such as `SHOP_DATABASE_URL`.
     package init?(_ text: String) {
         guard text.utf8.count <= 63, text.hasSuffix("_DATABASE_URL"), !text.hasPrefix(ServiceVariable.prefix),
             let first = text.utf8.first, Self.letters.contains(first),
@@ -76,7 +79,9 @@ package struct APIKey: Sendable {
     package let text: Secret
     /// The operator's name for the key.
     package let label: String
-    /// Whether the key is a server's; such requests may concern other users than the session's own.
+    /// Whether the key belongs to an operator's server, not to an app.
+    ///
+    /// Requests with such a key may concern other users than the user of the session.
     package let isServer: Bool
 
     package init(text: Secret, label: String, isServer: Bool) {

@@ -3,13 +3,14 @@ import Encodings
 
 /// The settings that an operator makes for an application as a whole.
 package struct ApplicationSettings: Sendable, Equatable {
-    /// Whether clients may send a mapping of their own.
+    /// Whether clients may send a mapping of their own at a login, which writes fields of the provider's profile to
+    /// properties.
     package var clientMapping = true
     /// Whether a client's mapping may write undeclared properties; they are kept in one jsonb column.
     package var dynamicProperties = false
     /// What happens to undeclared properties that clients write themselves.
     ///
-    /// Nil means `store` with `dynamicProperties`, `refuse` without.
+    /// Nil means `store` if `dynamicProperties` is true, and `refuse` if it is false.
     package var undeclaredProperties: UndeclaredProperties?
     /// How to read a time that a client writes without its offset from UTC.
     package var offsetlessTimes = OffsetlessTimes.refuse
@@ -33,7 +34,7 @@ package struct ApplicationSettings: Sendable, Equatable {
     package var lockout = Lockout()
     /// Whether the response to a request for a password reset mail tells that the login name is unknown.
     package var allowAccountEnumeration = false
-    /// The rights of servers that every API key has, too.
+    /// The rights that are otherwise reserved for servers and that every API key of the application has.
     package var apiKeyRights: [APIKeyRight] = []
     /// The property by whose value users log in with a password: `email`, or a declared STRING or TEXT.
     package var identityProperty = PropertyName.email
@@ -41,7 +42,7 @@ package struct ApplicationSettings: Sendable, Equatable {
     package var tokens = TokenSettings()
     /// Origins of browser pages that may call the public API; empty means every origin.
     ///
-    /// Every origin is safe, because no cookie or other ambient authority exists.
+    /// To allow every origin is safe: the API accepts no cookie or other credential that a browser sends by itself.
     package var allowedOrigins: [String] = []
     /// Host names whose path `/api` belongs to this application (docs/api/README.md#base-url), in lower case.
     package var hostNames: [String] = []
@@ -418,8 +419,8 @@ extension TokenSettings {
         [
             Field("enabled", \.enabled, .flag, "on", "Whether users get signed tokens."),
             Field(
-                // Beyond an hour, revoking a session or disabling a user would mean nothing to services that check
-                // tokens.
+                // If a token were valid for more than an hour, revoking a session or disabling a user would have no
+                // effect for hours on services that check only the token.
                 "seconds",
                 \.seconds,
                 .seconds(60...3600),
@@ -436,7 +437,8 @@ extension TokenSettings {
         ]
     )
 
-    /// The rule for audiences: services compare the audience with a text of their own.
+    /// The rule for the `aud` claim of issued JWTs: a printable text, as the service that receives the token compares
+    /// it literally.
     private static let audienceRule = TextRule(
         "must be 1 to 200 printable ASCII characters without spaces",
         pattern: "^[!-~]+$",
@@ -455,7 +457,9 @@ package enum UndeclaredProperties: String, Sendable, CaseIterable {
     case drop
 }
 
-/// How to read a time that a client writes without its offset from UTC, which only the device knows.
+/// How to read a time that a client writes without an offset from UTC.
+///
+/// Only the client's device knows the offset.
 package enum OffsetlessTimes: String, Sendable, CaseIterable {
     case refuse
     /// The time is in UTC.

@@ -10,7 +10,8 @@ package struct CollectionRights: Sendable, Equatable {
         case find
         /// To read other users' visible properties, by id.
         case readOthers
-        /// To change other users' properties that are visible and that clients may write.
+        /// To change visible properties of other users that clients may write, except the e-mail address and the login
+        /// name.
         case updateOthers
         /// To delete the user's own account.
         case deleteOwn
@@ -19,7 +20,7 @@ package struct CollectionRights: Sendable, Equatable {
     /// The users who have a right.
     package enum Grantee: Sendable, Equatable {
         case guests
-        /// All users with an account.
+        /// All users with an account; guests have none.
         case users
         /// Users who were given this role of the application.
         case role(String)
@@ -38,7 +39,7 @@ package struct CollectionRights: Sendable, Equatable {
 /// The reader of a response about a user.
 package enum Viewer: Sendable {
     case server
-    /// The user of the record.
+    /// The user whom the response describes.
     case owner
     case other
 }
@@ -86,7 +87,9 @@ extension CollectionRights {
         text: \.text
     )
 
-    /// Adds a problem for each role that the application does not have, and that no user could be given.
+    /// Adds a problem for each role that has a right and that is missing in the setting `roles`.
+    ///
+    /// No user could have such a role.
     func check(roles: [String], at place: JSONPointer, problems: inout DocumentProblems) {
         for right in Right.allCases {
             for case .role(let role) in self[right] where !roles.contains(where: { $0.hasSameBytes(as: role) }) {

@@ -8,7 +8,7 @@ package struct CredentialFields: Sendable {
     package var code: String?
     package var redirectURI: String?
     package var codeVerifier: String?
-    /// The single-use code that ends a login through the server.
+    /// The single-use code that a client gets at the end of the provider's dialog and exchanges for a session.
     package var loginCode: String?
 
     package init(

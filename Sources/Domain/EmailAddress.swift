@@ -30,10 +30,10 @@ package struct EmailAddress: Sendable, CustomStringConvertible {
 
     /// A key that addresses of one mailbox share, under the rules of many mail servers.
     ///
-    /// Limits of mails count by this key, and a second mailbox must differ from the first in it. The key omits the part
-    /// after a `+`, which is the owner's note (RFC 5233), and dots at Gmail, which ignores them. Not every server
-    /// follows these rules. So users are identified by the address, and no notice is left out because two addresses
-    /// share the key.
+    /// Rate limits count mails by this key. A code by mail as a second factor must go to an address with another key
+    /// than the address of the mailed link. The key omits the part after a `+`, which is the owner's note (RFC 5233),
+    /// and dots at Gmail, which ignores them. Not every server follows these rules. So users are identified by the
+    /// address, and no notice is left out because two addresses share the key.
     package var mailbox: String {
         let halves = login.split(separator: "@")
         guard halves.count == 2, let name = halves[0].split(separator: "+", omittingEmptySubsequences: false).first,

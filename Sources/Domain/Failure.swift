@@ -111,7 +111,7 @@ package struct Failure: Error, Sendable {
     package var reason: Reason { content.reason }
     /// What went wrong and what to do next, for the human who reads the message.
     package var message: String { content.message }
-    /// Members of `errorData` beside `reason` and `requestId`.
+    /// Further members of the response's `errorData`, besides `reason` and `requestId`.
     package var details: JSONObject { content.details }
     /// Seconds after which a retry makes sense.
     package var retryAfter: Int? { content.retryAfter }
@@ -120,7 +120,7 @@ package struct Failure: Error, Sendable {
 
     /// Whether the service itself is at fault.
     ///
-    /// No client can help then, and an operator should look for the cause.
+    /// No client can correct such a failure. An operator should look for the cause.
     package var isOwnFault: Bool { reason == .internal || reason == .storedValueUnreadable }
 
     /// Whether the failure has been logged already.
@@ -137,14 +137,14 @@ package struct Failure: Error, Sendable {
         )
     }
 
-    /// The failure, marked as logged for the callers of the code that has logged it.
+    /// A copy of the failure that is marked as logged, so that callers do not log it again.
     package var logged: Failure {
         var logged = self
         logged.isLogged = true
         return logged
     }
 
-    /// The members, on the heap to keep `Failure` small.
+    /// The reason, the message and the other members, on the heap to keep `Failure` small.
     ///
     /// Every throwing function in a login reserves room for a failure while it waits, and a thousand logins may wait at
     /// once.
@@ -195,7 +195,7 @@ extension Failure: CustomStringConvertible {
 }
 
 extension Failure.Reason {
-    /// Whether a user who was asked for a second factor on a page can try again, or try another factor.
+    /// Whether a user whose second factor failed on a page for this reason can try again, or try another factor.
     package var leavesAnotherFactor: Bool {
         switch self {
         case .secondFactorInvalid, .passkeyInvalid, .tooManyAttempts, .codeNotDelivered, .factorNotOffered, .mailOff,
@@ -215,9 +215,9 @@ extension Failure {
 }
 
 extension DocumentProblems {
-    /// `document_invalid` with the first problem and the number of problems.
+    /// The failure `document_invalid`, whose message has the first problem and the number of problems.
     ///
-    /// The member `problems` lists all of them: `{"pointer", "message", "entry"?}`.
+    /// Its detail `problems` lists all problems: `{"pointer", "message", "entry"?}`.
     package var failure: Failure {
         let first = lines.first ?? "The document is not valid."
         let others = problems.count > 1 ? " (the first of \(problems.count) problems)" : ""

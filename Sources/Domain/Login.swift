@@ -47,7 +47,7 @@ package struct Login: Sendable, CustomStringConvertible {
     /// A redaction, since the login name is personal; code that needs it uses `text` or `key`.
     package var description: String { "•••" }
 
-    /// The limit of the column and of its index.
+    /// The maximum number of bytes of a login name, which is the limit of the database column and of its index.
     private static let maxBytes = 255
 
     private static func isShown(_ scalar: Unicode.Scalar) -> Bool {

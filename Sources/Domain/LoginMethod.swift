@@ -33,11 +33,11 @@ package struct LoginMethod: Sendable {
     }
 }
 
-/// The choice of one login method of a user.
+/// The provider and app by which a request names one login method of a user.
 package struct LoginMethodSelection: Sendable {
     /// A provider's name, or `password`.
     package let provider: String
-    /// Needed when the user has identities at several apps of the provider.
+    /// The provider's app; needed only when the user has identities at several apps of the provider.
     package let app: String?
 
     package init(provider: String, app: String?) {
@@ -50,13 +50,13 @@ package struct LoginMethodSelection: Sendable {
 package enum EmailTokenPurpose: String, Sendable {
     case passwordReset
     case confirmation
-    /// Reverses a change of an account, for the reader of the e-mail address that the account had before.
+    /// Reverses a change of an account; the link goes to the e-mail address that the account had before.
     case reversal
 
-    /// Seconds before and after a change of an account in which other changes are suspect, too.
+    /// Seconds before and after a change of an account in which other changes of the account are suspect, too.
     ///
-    /// When the change is reversed, identities that were linked up to this long before it are unlinked. For this long
-    /// after the change, notices go to both addresses.
+    /// When the user reverses the change, the service unlinks identities that were linked in the seconds before the
+    /// change. In the seconds after the change, notices go to both the former and the new address.
     package static let suspicionSeconds = 259_200
 
     /// The last path segment of the page that the link leads to.

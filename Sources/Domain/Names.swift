@@ -7,7 +7,8 @@ package import FoundationEssentials
 package struct ApplicationID: Sendable, Hashable, CustomStringConvertible {
     package let text: String
 
-    /// Nil when the text does not follow the rule.
+    /// Creates an application's id; nil unless the text has 1 to 63 of the allowed characters and begins with a letter
+    /// or digit.
     package init?(_ text: some StringProtocol) {
         guard (1...63).contains(text.utf8.count) else { return nil }
         self.text = String(text)
@@ -26,7 +27,8 @@ package struct ApplicationID: Sendable, Hashable, CustomStringConvertible {
 package struct PropertyName: Sendable, Hashable, Comparable, CustomStringConvertible {
     package let text: String
 
-    /// Nil when the text does not follow the rule.
+    /// Creates the name of a property; nil unless the text is a letter and at most 62 letters, digits or `_`, all
+    /// ASCII.
     package init?(_ text: some StringProtocol) {
         let bytes = text.utf8
         guard (1...63).contains(bytes.count), let first = bytes.first, first.isASCIILetter,

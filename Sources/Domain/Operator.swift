@@ -24,7 +24,8 @@ package enum OperatorRole: String, Sendable, CaseIterable, Comparable {
 package struct OperatorName: Sendable, Hashable, CustomStringConvertible {
     package let text: String
 
-    /// Nil when the text does not follow the rule.
+    /// Creates an operator's name; nil unless the text has 1 to 64 of the allowed characters and begins with a letter
+    /// or digit.
     package init?(_ text: some StringProtocol) {
         let bytes = text.utf8
         guard (1...64).contains(bytes.count), let first = bytes.first, first.isASCIIAlphanumeric,
@@ -119,12 +120,12 @@ package struct CallingOperator: Sendable {
 package enum OperatorTokenPurpose: String, Sendable, CaseIterable {
     /// For calls of the administration API.
     case calls
-    /// Opens one session of the console; single-use.
+    /// For a link that opens one session of the console; single-use.
     case link
-    /// A session of the console in a browser.
+    /// For a session of the console in a browser.
     case session
 
-    /// How many such tokens an operator may have; the limit keeps lists short.
+    /// How many tokens for this purpose an operator may have; the limit keeps lists short.
     package var max: Int {
         switch self {
         case .calls: 100
@@ -135,13 +136,13 @@ package enum OperatorTokenPurpose: String, Sendable, CaseIterable {
 
 /// How recently an operator who has a second factor must have shown it, by its name in the OpenAPI document.
 package enum OperatorFactorDemand: String, Sendable, CaseIterable {
-    /// For the calls by which an operator shows a second factor.
+    /// No second factor is needed, as in the calls by which an operator shows one.
     case none
     case within12Hours
     /// For changes that cannot be undone, and for changes that create a way to log in.
     case within5Minutes
 
-    /// Nil if no second factor is needed.
+    /// The maximum number of seconds since the operator showed a second factor; nil if none is needed.
     package var seconds: Int64? {
         switch self {
         case .none: nil

@@ -1,6 +1,8 @@
 package import Encodings
 
-/// The source and the client that opened a session, from the log of logins; nil for each that the log does not have.
+/// The source and the user agent from which a session was opened, read from the log of logins.
+///
+/// Each is nil if the log does not have it.
 package struct SessionOrigin: Sendable {
     /// The source's address, in the form in which the service counts sources.
     package let source: String?
@@ -36,7 +38,7 @@ package protocol LocatedSession: Sendable {
 package struct OwnSession: LocatedSession {
     /// The session's public id, which is no credential.
     package let id: String
-    /// Milliseconds since 1970, as all times here.
+    /// The time at which the session was opened, in milliseconds since 1970 UTC, as all times of this type.
     package let created: Int64
     package let lastSeen: Int64
     package let expires: Int64

@@ -3,7 +3,7 @@ import Encodings
 
 /// How an application's pages look, and which pages exist.
 package struct PageSettings: Sendable, Equatable {
-    /// The color of buttons; nil for a color of the service.
+    /// The color of buttons; nil for the service's default color.
     package var color: PageColor?
     /// A picture beside the application's name; nil for none.
     package var logo: PageLogo?
@@ -19,7 +19,7 @@ package struct PageColor: Sendable, Equatable {
     package let green: UInt8
     package let blue: UInt8
 
-    /// Nil for every other notation of a color.
+    /// Parses a color such as `#1877f2`; nil for every other notation.
     package init?(_ text: String) {
         guard text.utf8.count == 7, text.utf8.first == UInt8(ascii: "#"),
             let bytes = Hexadecimal.decode(text.utf8.dropFirst())
@@ -35,14 +35,14 @@ package struct PageColor: Sendable, Equatable {
 ///
 /// A page loads such a picture from no host. Another host would learn who sets a new password, and when.
 package struct PageLogo: Sendable, Equatable {
-    /// Bytes of the longest URL, which is in every page and in the memory of every instance.
+    /// The maximum number of bytes of the URL, which every page contains and every instance keeps in memory.
     package static let maxBytes = 16_384
 
     private static let types = ["png", "jpeg", "webp", "svg+xml"]
 
     package let address: String
 
-    /// Nil for a URL that is too long, or that is not a picture of the four types in base64.
+    /// Creates a picture from a `data:` URL; nil if the URL is too long, or is not a PNG, JPEG, WebP or SVG in base64.
     package init?(_ address: String) {
         guard address.utf8.count <= Self.maxBytes,
             let start = Self.types.lazy.map({ "data:image/\($0);base64," }).first(where: {

@@ -120,7 +120,7 @@ package enum PropertyValue: Sendable, Equatable {
 }
 
 extension PropertyType {
-    /// The type of the property's column, as `format_type` writes it.
+    /// The type of the property's column, as PostgreSQL's `format_type` writes it.
     package var sqlType: String {
         switch self {
         case .string, .text: "text"
@@ -166,7 +166,7 @@ extension PropertyType {
 /// A column of a users table in the database.
 package struct LiveColumn: Sendable, Equatable {
     package let name: String
-    /// As `format_type` writes it: `text`, `bigint`, `timestamp with time zone`.
+    /// As PostgreSQL's `format_type` writes it: `text`, `bigint`, `timestamp with time zone`.
     package let sqlType: String
     package let notNull: Bool
     /// Whether the column has a default or is generated.

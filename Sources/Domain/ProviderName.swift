@@ -6,7 +6,7 @@ import Encodings
 package struct ProviderName: Sendable, Hashable, CustomStringConvertible {
     package let text: String
 
-    /// Nil when the text does not follow the rule.
+    /// Creates a provider's name; nil unless the text has the form of names such as `staff-sso`, with at most 32 bytes.
     package init?(_ text: some StringProtocol) {
         let bytes = text.utf8
         let dash = UInt8(ascii: "-")
@@ -16,12 +16,12 @@ package struct ProviderName: Sendable, Hashable, CustomStringConvertible {
         self.text = String(text)
     }
 
-    /// A name in the service's source code.
+    /// Creates a name from a literal in the service's source code that is known to follow the rule.
     package init(known text: StaticString) {
         self.text = text.description
     }
 
-    /// `password`, which stands for the login method in place of a provider's name.
+    /// The name `password`, which stands in place of a provider's name for a login by password.
     package static let password = ProviderName(known: "password")
 
     /// Whether the name follows the rule but no new provider may have it.
@@ -33,7 +33,7 @@ package struct ProviderName: Sendable, Hashable, CustomStringConvertible {
 
     private static let reserved: Set<String> = ["app-config", "backendless", "defaults", "oauth"]
 
-    /// The name that client SDKs give to the provider of a user's account.
+    /// The provider as client SDKs write it in the user object, such as `FACEBOOK`.
     package var socialAccount: String { text.uppercased() }
 
     package var description: String { text }
@@ -44,10 +44,10 @@ extension Failure {
     package static let noSuchProvider = Failure(.notFound, "This login provider does not exist.")
 }
 
-/// How a provider's token is kept.
+/// How the service keeps a provider's access token.
 package enum TokenKeeping: Sendable {
     case asItIs
-    /// The token is exchanged for one that lives longer.
+    /// The service exchanges the token at the provider for a token that lives longer.
     case exchanged
 }
 
@@ -57,7 +57,9 @@ package enum TokenKeeping: Sendable {
 package struct ProviderAppID: Sendable, Hashable, CustomStringConvertible {
     package let text: String
 
-    /// Nil when the text does not follow the rule; a provider may have a narrower one.
+    /// Creates an app's id; nil unless the text has 1 to 255 of the allowed characters.
+    ///
+    /// A provider may have a narrower rule.
     package init?(_ text: String) {
         guard (1...255).contains(text.utf8.count),
             text.utf8.allSatisfy({ $0.isASCIIAlphanumeric || $0.isOne(of: "_-./:") })
@@ -69,7 +71,7 @@ package struct ProviderAppID: Sendable, Hashable, CustomStringConvertible {
         self.text = text.description
     }
 
-    /// The app in identities of a provider whose subjects are the same in every app.
+    /// The placeholder for the app in identities of a provider whose subjects are the same in every app.
     package static let global = ProviderAppID(known: "global")
 
     package var description: String { text }
@@ -94,7 +96,7 @@ package struct ProviderApp: Sendable {
     }
 }
 
-/// The form of a provider kind's subjects.
+/// The rule for the subjects of a provider kind, which are the ids of users at the provider.
 package struct SubjectRule: Sendable {
     /// Whether subjects are decimal numbers.
     package let isDecimal: Bool
@@ -123,9 +125,9 @@ package struct IdentityKey: Sendable, Hashable {
         self.subject = subject
     }
 
-    /// The three parts as one text that no other identity has.
+    /// The provider, the app and the subject as one text, which differs for each identity.
     ///
-    /// Slashes end the first two parts. A provider's name has no slash. Slashes of an app's id are encoded as `%2F`;
-    /// the id itself cannot contain `%`.
+    /// One slash follows the provider, another the app. A provider's name has no slash. Slashes of an app's id are
+    /// encoded as `%2F`; the id itself cannot contain `%`.
     package var path: String { "\(provider)/\(app.segment)/\(subject)" }
 }

@@ -1,6 +1,7 @@
 /// The source of unguessable values, which tests replace by known ones.
 ///
-/// Jitter need not be unguessable: it comes from the system's generator and keeps requests from coinciding again.
+/// Random delays between retries need not be unguessable and do not come from this source, but from the system's
+/// generator.
 package struct RandomSource: Sendable {
     private let fill: @Sendable (_ count: Int) -> [UInt8]
 

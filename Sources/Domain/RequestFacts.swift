@@ -2,8 +2,8 @@ import Encodings
 
 /// The source of a request.
 ///
-/// All code that works for the request can read it. Every queue uses it to give each source its share. It must not be
-/// logged.
+/// All code that works for the request can read the source. Every queue uses the source to give each source its share.
+/// No code may log it.
 package enum RequestOrigin {
     /// The name of the source (an IPv4 address or the /64 of an IPv6 address); nil if the source is unknown.
     @TaskLocal package static var current: String?
@@ -11,8 +11,8 @@ package enum RequestOrigin {
 
 /// The program that sent a request.
 ///
-/// All code that works for the request can read it. It must not be logged. Code that stores it says so in its own
-/// documentation.
+/// All code that works for the request can read this name, and no code may log it. Code that stores the name says so in
+/// its own documentation.
 package enum RequestAgent {
     /// `User-Agent`; nil if the request has none.
     @TaskLocal package static var current: String?
@@ -20,7 +20,8 @@ package enum RequestAgent {
 
 /// A language tag, such as `en-US` or `pt_BR`.
 package enum LanguageTag {
-    /// Returns the two letters that begin a tag, in lower case; nil without exactly two, or for a tag that is too long.
+    /// Returns the two letters that begin a tag, in lower case; nil if the tag does not begin with exactly two letters,
+    /// or is too long.
     package static func letters(of tag: String) -> String? {
         guard tag.utf8.count <= 35 else { return nil }
         let letters = tag.utf8.prefix(while: \.isASCIILetter)

@@ -36,7 +36,7 @@ package struct SecondFactorPolicy: Sendable, Equatable {
     package var roles: [String] = []
     /// Providers that ask for a second factor themselves: logins by them need none here.
     package var exemptProviders: [ProviderName] = []
-    /// The kinds that can be enrolled and shown.
+    /// The kinds of second factors that users can enrol and that logins accept.
     package var factors: [FactorKind] = [.totp, .recoveryCode]
     /// Days for which a device is not asked again after it has shown a factor, 0 to 30; with 0, each login asks.
     package var trustedDeviceDays: Int64 = 0
@@ -57,21 +57,22 @@ package struct SecondFactorPolicy: Sendable, Equatable {
     package func enrols(_ kind: FactorKind) -> Bool { allows(kind) || kind == .passkey && passkeys.isLoginMethod }
 }
 
-/// The rules for ceremonies of passkeys (WebAuthn level 3).
+/// The rules for the registration and use of passkeys (WebAuthn level 3).
 package struct PasskeyPolicy: Sendable, Equatable {
     package enum UserVerification: String, Sendable, CaseIterable {
         case required, preferred, discouraged
     }
 
-    /// The domain of the passkeys; nil while the operator has named none.
+    /// The domain to which the passkeys belong (WebAuthn's `rp.id`); nil while the operator has named none.
     package var relyingPartyID: String?
-    /// The origins of ceremonies, in the form of browsers and apps.
+    /// The origins of web pages and apps that may register and use passkeys, in the form in which browsers and apps
+    /// send them.
     package var origins: [String] = []
     /// Whether the authenticator must verify its user when a passkey is the second factor.
     package var userVerification = UserVerification.preferred
     /// Whether users can log in by a passkey alone; the authenticator must then verify its user.
     package var isLoginMethod = false
-    /// Packages of the Android apps that use passkeys; `origins` has their certificates.
+    /// The package names of the Android apps that use passkeys; `origins` has the digests of the apps' certificates.
     package var androidPackages: [String] = []
     /// The apps for Apple's systems that use passkeys, in Apple's form: the team, a full stop, the bundle id.
     package var appleApps: [String] = []
@@ -79,7 +80,7 @@ package struct PasskeyPolicy: Sendable, Equatable {
     /// The prefix of an Android app's origin, before the SHA-256 of the app's certificate in base64url.
     package static let androidOrigin = "android:apk-key-hash:"
 
-    /// Digests of the certificates that sign the Android apps.
+    /// The SHA-256 of the certificates that sign the Android apps, from `origins`.
     package var certificateDigests: [[UInt8]] {
         origins.filter { $0.hasPrefix(Self.androidOrigin) }
             .compactMap { Base64URL.decode($0.utf8.dropFirst(Self.androidOrigin.utf8.count)) }
@@ -92,17 +93,17 @@ package struct PasskeyPolicy: Sendable, Equatable {
 package struct SMSPolicy: Sendable, Equatable {
     /// The prefixes of the numbers that get messages, such as `+41` and `+4179`; if empty, no number gets a message.
     package var prefixes: [String] = []
-    /// Messages to one number within a day.
+    /// The maximum number of messages to one number within a day.
     package var maxPerNumberPerDay: Int64 = 10
-    /// Messages that one source causes within an hour.
+    /// The maximum number of messages that one source causes within an hour.
     package var maxPerSourcePerHour: Int64 = 20
-    /// Messages of the application within a day.
+    /// The maximum number of messages of the application within a day.
     package var maxPerDay: Int64 = 1000
 
     package init() {}
 }
 
-/// A second factor as its user and operators see it.
+/// A second factor in the form that its user and operators see.
 package struct Factor: Sendable {
     package let id: ObjectID
     package let kind: FactorKind
@@ -342,7 +343,8 @@ extension PasskeyPolicy {
         ]
     )
 
-    /// The rule for the origin of a page, or of an Android app, which has the SHA-256 of the app's signing certificate.
+    /// The rule for an origin that may use passkeys: a page's web origin, or an Android app's origin with the SHA-256
+    /// of the app's signing certificate.
     private static let origin = TextRule(
         "must be an origin like https://app.example.com or, for an app, android:apk-key-hash:…",
         pattern: #"^(https?://[a-z0-9.:\[\]-]+|android:apk-key-hash:[A-Za-z0-9_-]{42}[AEIMQUYcgkosw048])$"#,

@@ -6,7 +6,9 @@ package struct Secret: Sendable {
         self.text = text
     }
 
-    /// Returns the text; every call is a place to review.
+    /// Returns the text.
+    ///
+    /// Each call must be reviewed, since the text must not reach a log or a response.
     package func reveal() -> String { text }
 
     /// UTF-8 bytes of the text.

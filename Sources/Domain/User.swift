@@ -17,7 +17,7 @@ package struct User: Sendable {
     ///
     /// A provider's statement does not count (decision D6).
     package let emailVerified: Bool
-    /// The declared and built-in properties, in the application's order; nil for an empty value.
+    /// The declared and built-in properties, in the application's order; a value is nil if the user has none.
     package let properties: [(name: PropertyName, value: PropertyValue?, visibleTo: Visibility)]
     /// Undeclared properties by name.
     package let dynamic: JSONObject

@@ -39,8 +39,10 @@ package indirect enum UserFilter: Sendable, Equatable {
     }
 
     package enum Value: Sendable, Equatable {
-        /// A property's value. For `objectId`, it is a text that is not an id, and the ids are compared as responses
-        /// write them.
+        /// A value of a property's type.
+        ///
+        /// For the column `objectId`, it is a text that is not an id. The ids are then compared with it as texts, as
+        /// responses write them.
         case property(PropertyValue)
         case objectID(ObjectID)
     }
@@ -71,7 +73,7 @@ package struct UserQuery: Sendable {
     package var unread: Set<PropertyName> = []
     package var readsUndeclared = true
 
-    /// Bytes of the users of one response, both as read from the database and as written.
+    /// The maximum number of bytes of the users in one response, both as read from the database and as written.
     ///
     /// A response is held in memory until its client has read it, and one client may search on many connections.
     package static let maxBytes = 8 << 20

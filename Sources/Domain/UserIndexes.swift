@@ -1,6 +1,6 @@
 // Which indexes serve a search of users, and which further indexes would.
 
-/// How an index of a column finds the users for whom a comparison holds, the narrowest way first.
+/// The kind of a comparison that an index of a column can look up, beginning with the kind that finds the fewest users.
 package enum LookUp: Int, Sendable, Comparable {
     case equality
     case list
@@ -10,12 +10,13 @@ package enum LookUp: Int, Sendable, Comparable {
     package static func < (left: LookUp, right: LookUp) -> Bool { left.rawValue < right.rawValue }
 }
 
-/// A comparison that holds for all users found, and that an index of the column can look up.
+/// A comparison of one column that an index of the column can look up, and that holds for every user that a search
+/// finds.
 package struct ColumnLookUp: Sendable, Equatable {
     package let column: UserColumn
     package let kind: LookUp
 
-    /// Whether such an index exists: one of the table itself, or of an indexed property.
+    /// Whether an index for the comparison exists: an index of the users table itself, or of an indexed property.
     package var isServed: Bool {
         switch column {
         case .objectID: true
@@ -37,7 +38,9 @@ package struct ColumnLookUp: Sendable, Equatable {
 }
 
 extension UserFilter {
-    /// The comparisons that indexes can look up: those joined by `and` alone.
+    /// The comparisons of the filter that indexes can look up.
+    ///
+    /// They are comparisons that `and` alone joins, so each holds for every user that the filter finds.
     package var lookUps: [ColumnLookUp] {
         switch self {
         case .all(let parts): parts.flatMap(\.lookUps)
@@ -77,23 +80,23 @@ extension UserFilter {
 }
 
 extension UserFilter.Value {
-    /// Whether the value is a time, which stands for a millisecond and so is a range.
+    /// Whether the value is a time; equality with it is a range, since it stands for a whole millisecond.
     fileprivate var isMoment: Bool {
         guard case .property(.dateTime) = self else { return false }
         return true
     }
 }
 
-/// What a search can rely on, independently of the table's statistics.
+/// How indexes serve a search, independently of the table's statistics.
 package struct IndexUse: Sendable, Equatable {
-    /// Whether the index of a column finds the users for whom the filter may hold.
+    /// Whether an index of a column finds the users among which the filter has to choose.
     package let narrows: Bool
     /// Whether an index returns the users in the requested order; PostgreSQL then sorts nothing.
     package let orders: Bool
 }
 
 extension UserQuery {
-    /// The narrowest lookup that an index serves.
+    /// The comparison that finds the fewest users among those that an existing index can look up; nil if there is none.
     private var servedLookUp: ColumnLookUp? { filter?.lookUps.filter(\.isServed).min { $0.kind < $1.kind } }
 
     package var indexUse: IndexUse {
@@ -111,8 +114,8 @@ extension UserQuery {
 
     /// The requested order; without one, the order of the index with which the search finds its users.
     ///
-    /// The index's order is used only for a lookup of several values. It makes the first page of many users cost no
-    /// more than the first page of few.
+    /// The index's order is used only for a lookup of several values. In this order, the first page of many users costs
+    /// no more than the first page of few.
     package var orderByIndex: [UserOrder] {
         guard order.isEmpty, distinct.isEmpty, let lookUp = servedLookUp, lookUp.kind > .equality, !lookUp.ordersByID,
             case .property(let property) = lookUp.column, property.indexed

@@ -37,7 +37,7 @@ package struct VerifiedIdentity: Sendable {
     }
 }
 
-/// A token of a provider that can be kept.
+/// A token from a provider that the service can keep.
 package struct ProviderToken: Sendable {
     package enum Kind: String, Sendable {
         case access

@@ -1,6 +1,6 @@
 /// A `name=value` pair of a query or of a form (`application/x-www-form-urlencoded`).
 ///
-/// The reader decides what it means.
+/// A pair that cannot be decoded stays in the list: the code that uses the pairs decides what such a pair means.
 package struct EncodedPair: Sendable {
     /// The decoded name; nil if decoding fails.
     package let name: String?

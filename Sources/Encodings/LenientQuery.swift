@@ -1,4 +1,4 @@
-/// The parameters of a query.
+/// The parameters of a URL's query, from a parser that never fails.
 ///
 /// The sites that send a browser to the service may add parameters of their own to the query. A parameter that occurs
 /// twice, cannot be decoded or is too long counts as absent.
@@ -10,7 +10,7 @@ package struct LenientQuery: Sendable {
 
     /// Parses the part of a URL after the `?`.
     ///
-    /// `text` is nil if there is none.
+    /// `text` is nil if the URL has no query.
     package init(_ text: String?) {
         let pairs = EncodedPair.read(text ?? "", max: Self.maxParameters, longest: Self.longestValue)
         self.pairs = Array(pairs.prefix(Self.maxParameters))

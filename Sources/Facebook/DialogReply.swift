@@ -5,7 +5,7 @@ package import Providers
 ///
 /// See docs/protocols/facebook.md §1.6.
 package enum DialogReply {
-    /// The reason why a redirect has no code.
+    /// The reason why the redirect of a login dialog has no authorization code.
     package enum Refusal: Sendable, Equatable {
         /// The user cancelled the login.
         case cancelled

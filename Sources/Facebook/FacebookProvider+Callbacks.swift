@@ -17,7 +17,8 @@ extension FacebookProvider: RemovalReporting {
         )
     }
 
-    /// Returns the response in Facebook's form (docs/protocols/facebook.md §5.3).
+    /// Returns the response to a data deletion callback, in the form that Facebook expects (docs/protocols/facebook.md
+    /// §5.3).
     package func receipt(code: String, statusURL: String) -> JSONObject {
         ["url": .string(statusURL), "confirmation_code": .string(code)]
     }

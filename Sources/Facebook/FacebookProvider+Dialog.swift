@@ -43,9 +43,9 @@ extension FacebookProvider: DialogOffering {
         }
     }
 
-    /// Returns the failure with a message of this service.
+    /// Returns the error that the redirect of the dialog reports; nil if it reports none.
     ///
-    /// Facebook's text is left out.
+    /// The message is a text of this service. Facebook's text is left out.
     package func failure(in answer: DialogAnswer) -> Failure? {
         func details(_ code: Int64?) -> JSONObject { code.map { ["graphCode": .integer($0)] } ?? JSONObject() }
         switch DialogReply.refusal(in: answer) {

@@ -130,8 +130,8 @@ extension FacebookProvider: CredentialVerifying, NonceBinding {
 
     /// Verifies an ID token of Limited Login (decision D3).
     ///
-    /// No request to Facebook is about the token. At most, the service fetches Facebook's key set. The write of the
-    /// login uses up the token, which is single-use.
+    /// The token is never sent to Facebook. At most, the service fetches Facebook's key set. The token is single-use:
+    /// the database write of the login marks the token as used.
     private func authenticate(
         byIDToken text: Secret,
         nonce: Secret?,

@@ -2,17 +2,17 @@ import Domain
 import Encodings
 import Providers
 
-/// What Facebook's responses about a kept token mean for the identity.
+/// What Facebook's responses about a kept access token mean for the identity of the user.
 ///
 /// A pure function of the responses. The rules of a login apply (`AccessTokenCheck`). In addition, the token must
-/// belong to the user of the identity. A token that a login would refuse is revoked by the user, expired, or in an
-/// unknown state.
+/// belong to the user of the identity. A token that a login would refuse is revoked, invalid, or in an unknown state.
+/// The token is still valid if only the access to the user's data has expired.
 struct KeptTokenCheck: Sendable {
     /// The identity that the token was kept for.
     let identity: IdentityKey
     /// The app whose credentials were sent to Graph with the token.
     let app: ProviderApp
-    /// Unix seconds.
+    /// The current time in Unix seconds.
     let now: Int64
 
     /// Returns the verdict on the responses of `debug_token` and `/me`.

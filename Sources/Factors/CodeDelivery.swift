@@ -34,16 +34,16 @@ package struct CodeDelivery: Sendable {
 
     /// The purpose of a code.
     enum Purpose {
-        /// To show a factor that the user has enrolled.
+        /// To verify a second factor that the user has already enrolled.
         case showing
-        /// To enrol a telephone or a mailbox that this user claims. It may belong to another human.
+        /// To enrol a telephone or a mailbox that this user claims to have; it may belong to another human.
         case enrolment(by: ObjectID)
     }
 
-    /// Sends a user the code of a factor for one occasion.
+    /// Sends a user the one-time code of a second factor, by SMS or mail.
     ///
     /// - Parameters:
-    ///   - occasion: The occasion that the code is valid for.
+    ///   - occasion: The login, step-up or enrolment that the code is valid for.
     ///   - factor: The id of the factor.
     ///   - kind: The kind of delivery.
     ///   - target: The number or the address.
@@ -170,7 +170,7 @@ package struct CodeDelivery: Sendable {
 }
 
 extension CodeDelivery.Purpose {
-    /// Returns the counts that apply only to an enrolment.
+    /// Returns the rate limits that apply only to a code that enrols a factor: for the user, and for the target.
     fileprivate func counts(to target: String) -> [AttemptCount] {
         guard case .enrolment(let user) = self else { return [] }
         return [
@@ -181,7 +181,7 @@ extension CodeDelivery.Purpose {
 }
 
 extension FactorOccasion {
-    /// Returns the occasion's code for one factor.
+    /// Returns the one-time code of a factor; it is valid only for the login, step-up or enrolment of this occasion.
     func code(of factor: ObjectID) -> Secret { codes.code(for: factor.handle) }
 
     func isCode(_ text: String, of factor: ObjectID) -> Bool { codes.isCode(text, for: factor.handle) }

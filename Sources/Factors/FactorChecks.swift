@@ -49,7 +49,7 @@ package final class FactorChecks: Sendable {
     /// - Parameters:
     ///   - id: The id of the factor; for a passkey, the challenge allows all passkeys of the user.
     ///   - user: The id of the user.
-    ///   - occasion: The occasion of the request.
+    ///   - occasion: The operation that needs the factor, such as a login or a step-up.
     ///   - source: The source of the request.
     ///   - loaded: The application.
     /// - Returns: The challenge for the user.
@@ -114,7 +114,7 @@ package final class FactorChecks: Sendable {
         )
     }
 
-    /// Seconds in which a requested factor may be shown.
+    /// The seconds within which a user must show a requested second factor.
     package static let seconds: Int64 = 300
 
     /// Checks a response against a factor.
@@ -130,7 +130,7 @@ package final class FactorChecks: Sendable {
     ///   - id: The id of the factor; nil if the credential of a passkey identifies the factor.
     ///   - user: The id of the user.
     ///   - factors: The valid factors, if they differ from the user's present factors.
-    ///   - occasion: The occasion of the request.
+    ///   - occasion: The operation that needs the factor, such as a login or a step-up.
     ///   - use: The use of the factor. Each use has a count of its own. So an attacker who has the password and guesses
     ///     at logins locks out neither sessions nor links.
     ///   - source: The source of the request.
@@ -183,7 +183,7 @@ package final class FactorChecks: Sendable {
         }
     }
 
-    /// Returns the id of the factor in a response.
+    /// Returns the id of the factor that a response is for: the given id for a code, that of the passkey otherwise.
     ///
     /// - Throws: `malformed_request` for a code without a factor id; `second_factor_invalid` for an unknown passkey.
     package func factor(
@@ -210,7 +210,7 @@ package final class FactorChecks: Sendable {
     ///
     /// - Parameters:
     ///   - credential: The credential from the authenticator.
-    ///   - occasion: The occasion of the request.
+    ///   - occasion: The operation that needs the factor, such as a login or a step-up.
     ///   - isRepeated: Whether the credential has already logged in for the same occasion, and so was checked before.
     ///   - application: The application of the user.
     /// - Returns: The user of the passkey, and the factor. The write of the login uses the factor up.
@@ -270,7 +270,7 @@ package final class FactorChecks: Sendable {
     }
 }
 
-/// The use of a second factor.
+/// What a second factor is needed for: a login, a step-up of a session, or a mailed link that sets a password.
 package enum FactorUse: String, Sendable {
     case login, session, link
 }
@@ -284,7 +284,7 @@ extension FactorResponse {
 }
 
 extension FactorOccasion {
-    /// The key for which the occasion's guesses are counted.
+    /// The key under which the wrong codes of one login, step-up or enrolment are counted.
     var attemptKey: [UInt8] { Digest.sha256("occasion " + Base64URL.encode(bytes)) }
 }
 
@@ -294,7 +294,7 @@ extension RecoveryCode {
 }
 
 extension AttemptCount {
-    /// Returns the counts of a wrong guess, besides the count of the factor.
+    /// Returns the limits that count a wrong code, besides the factor's: for its source, and for its occasion.
     static func failures(for occasion: FactorOccasion, from source: RequestSource) -> [AttemptCount] {
         [
             AttemptCount(for: source.attemptKey, by: .source),
@@ -304,7 +304,7 @@ extension AttemptCount {
 }
 
 extension AttemptRefusal {
-    /// The position of the occasion's count in `AttemptCount.failures`.
+    /// The position, in `AttemptCount.failures`, of the limit for one pending login or step-up.
     private static let occasion = 1
 
     /// The failure for a refused guess; an occasion that has no guesses left stays refused.

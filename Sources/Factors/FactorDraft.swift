@@ -18,7 +18,7 @@ struct FactorDraft: EncryptedInTransit {
     let label: String?
     /// The seed of an authenticator app, or the target of codes; nil for a passkey.
     let secret: Secret?
-    /// The occasion of the first code or challenge.
+    /// The random bytes from which the code, or the passkey challenge, of the enrolment is derived.
     let occasion: FactorOccasion
     let endsAt: Int64
 

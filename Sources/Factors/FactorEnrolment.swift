@@ -44,7 +44,7 @@ package struct FactorOwnership: Sendable {
     package let user: User?
     /// The hash of the session or the pending login that enrols the factor.
     package let owner: [UInt8]
-    /// The user's login, which the authenticator displays.
+    /// The text that the authenticator displays for the account, such as the login name.
     package let account: String?
     /// Whether a pending login waits for the factor; the kind must then be accepted as a second factor.
     package let finishesLogin: Bool

@@ -5,7 +5,7 @@ import OneTimeCodes
 package import Secrets
 package import Store
 
-/// The displayable parts of factors.
+/// Makes the displayable form of second factors, with phone numbers and addresses masked.
 package struct FactorHints: Sendable {
     let masterKeys: MasterKeys
 
@@ -42,7 +42,9 @@ package struct FactorHints: Sendable {
         )
     }
 
-    /// Returns the target of a factor's codes; nil if the kind has none.
+    /// Returns the phone number or e-mail address to which the codes of a factor are sent.
+    ///
+    /// Nil if the kind of factor has no sent codes, or if the target cannot be decrypted.
     package func target(of factor: StoredFactor, of application: ApplicationID?) -> String? {
         guard factor.kind.isDelivered else { return nil }
         return secret(of: factor, of: application)?.reveal()

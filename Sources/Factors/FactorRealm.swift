@@ -7,7 +7,7 @@ import WebAuthn
 
 /// The owners of factors: the users of one application, or the operators.
 struct FactorRealm: Sendable {
-    /// Nil for operators.
+    /// The application whose users have the factors; nil for the factors of operators.
     let application: ApplicationID?
     /// The name that authenticators display.
     let name: String
@@ -34,7 +34,7 @@ struct FactorRealm: Sendable {
     ///   - response: The response of the user.
     ///   - assertion: The parsed response of an authenticator, if there is one.
     ///   - factor: The factor.
-    ///   - occasion: The occasion of the request.
+    ///   - occasion: The operation that needs the factor, such as a login or a step-up.
     ///   - hints: Decrypts the secret of the factor.
     ///   - now: Unix seconds.
     /// - Returns: The shown factor, and whether the authenticator has verified its user. The write that completes the

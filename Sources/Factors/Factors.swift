@@ -22,7 +22,7 @@ package struct FactorOccasion: Sendable {
     package init(_ random: RandomSource) { bytes = random.bytes(32) }
 }
 
-/// A user's response for a factor.
+/// A user's response to the request for a second factor.
 package enum FactorResponse: Sendable {
     case code(String)
     /// RegistrationResponseJSON or AuthenticationResponseJSON (WebAuthn level 3 §5.1).
@@ -38,7 +38,7 @@ package enum FactorResponse: Sendable {
     }
 }
 
-/// The challenge for a factor.
+/// What a user needs to show a second factor: the target of a sent code, or the options for a passkey.
 package struct FactorChallenge: Sendable {
     /// The masked target of a sent code; nil if no code was sent.
     package let sentTo: String?
@@ -46,7 +46,7 @@ package struct FactorChallenge: Sendable {
     package let publicKey: JSONObject?
 }
 
-/// A checked factor, before it is used up.
+/// A second factor that the user has shown successfully, but whose use is not recorded yet.
 package struct CheckedFactor: Sendable {
     package let kind: FactorKind
     package let shown: ShownFactor

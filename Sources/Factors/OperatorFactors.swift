@@ -23,7 +23,8 @@ package struct OperatorFactors: Sendable {
     /// - Parameters:
     ///   - store: The database.
     ///   - masterKeys: The keys that encrypt secrets.
-    ///   - origin: The origin of operators' passkeys, such as `https://admin.example.com`; nil for no passkeys.
+    ///   - origin: The origin of operators' passkeys, such as `https://admin.example.com`; if it is not set, operators
+    ///     cannot use passkeys.
     ///   - clock: The time of day.
     ///   - random: The source of unguessable values.
     package init(
@@ -249,7 +250,7 @@ package struct OperatorFactors: Sendable {
         guard counted else { throw .pendingFactorInvalid }
     }
 
-    /// Returns the owner of the factors that the requesting operator may change.
+    /// Returns the requesting operator, with their present factors, as the owner of a factor to enrol.
     private func person(_ caller: CallingOperator) async throws(Failure) -> FactorOwnership {
         FactorOwnership(
             id: caller.id,
@@ -271,7 +272,7 @@ private enum GuessedCode: String, CaseIterable {
     case sixDigits
     case recoveryCode
 
-    /// Returns nil for a passkey.
+    /// Recognizes the kind of code in a response; nil for a passkey.
     init?(_ response: FactorResponse) {
         guard case .code(let code) = response else { return nil }
         self = RecoveryCode(typed: code) == nil ? .sixDigits : .recoveryCode

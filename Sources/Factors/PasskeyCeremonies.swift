@@ -7,7 +7,9 @@ import WebAuthn
 
 /// Passkey ceremonies of an application.
 extension RelyingParty {
-    /// Returns nil until the operator configures a relying party.
+    /// Creates the relying party of an application; nil until the operator configures one.
+    ///
+    /// If `isVerifying` is true, the authenticator must verify its user, whatever the application's setting.
     init?(of application: Application, verifying isVerifying: Bool = false) {
         let policy = application.settings.secondFactor.passkeys
         guard let id = policy.relyingPartyID else { return nil }
@@ -25,7 +27,8 @@ extension RelyingParty {
 extension FactorOccasion {
     /// The challenge that an authenticator signs.
     ///
-    /// The bytes themselves are a secret, since codes are derived from them.
+    /// The challenge is a hash of the occasion's bytes. The bytes themselves are a secret, since codes are derived from
+    /// them.
     var challenge: [UInt8] { Array(SHA256.hash(data: Array("federation: challenge of a passkey\n".utf8) + bytes)) }
 }
 

@@ -243,16 +243,16 @@ extension GraphSimulator {
         set(\.people, key, nil)
     }
 
-    /// Removes a field from the given version on.
+    /// Removes a field of Graph's User node from a version on.
     ///
-    /// If the field was removed already, changes the version.
+    /// If the field was removed already, this method changes the version.
     public func put(_ field: RemovedField) {
         set(\.removedFields, field.name, field)
     }
 
-    /// Sets an item.
+    /// Adds, replaces or (with `nil`) removes the item with a key.
     ///
-    /// Returns whether there was one with this key before.
+    /// Returns whether there was an item with this key before.
     @discardableResult
     private func set<Item: Keyed>(_ items: WritableKeyPath<World, [Item]>, _ key: String, _ item: Item?) -> Bool {
         simulation.update { state, _ in

@@ -20,7 +20,7 @@ extension JSON {
 
     /// The limits of the parser.
     ///
-    /// A profile may contain NUL, as one from a malicious Graph could.
+    /// The parser accepts the escape `\u0000` in strings, so that a test can simulate a malicious Graph with it.
     private static let limits = {
         var limits = JSONLimits(bytes: 16 << 20, depth: 64, members: 1 << 20, keyBytes: 65_536, asciiKeys: false)
         limits.readsEscapedNUL = true
@@ -80,19 +80,19 @@ extension JSON {
         }
     }
 
-    /// The text of a string.
+    /// The text, if this value is a string; otherwise `nil`.
     public var string: String? { value.string }
 
-    /// The number of an integer.
+    /// The number, if this value is an integer; otherwise `nil`.
     public var integer: Int? { value.integer.map { Int($0) } }
 
-    /// The value of a boolean.
+    /// The boolean, if this value is one; otherwise `nil`.
     public var bool: Bool? { value.bool }
 
-    /// The elements of an array.
+    /// The elements, if this value is an array; otherwise `nil`.
     public var array: [GraphSimulator.JSON]? { value.array?.map { JSON($0) } }
 
-    /// The members of an object in their order.
+    /// The members in their order, if this value is an object; otherwise `nil`.
     public var members: [(name: String, value: GraphSimulator.JSON)]? {
         value.object?.members.map { ($0.key, JSON($0.value)) }
     }

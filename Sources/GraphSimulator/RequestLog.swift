@@ -64,7 +64,7 @@ extension GraphSimulator {
         public internal(set) var connections = 0
         /// The number of connections that are open now.
         ///
-        /// A reset does not change it.
+        /// A reset of the counters does not change this number.
         public internal(set) var openConnections = 0
         /// The number of requests received completely.
         public internal(set) var requests = 0
@@ -92,7 +92,7 @@ struct RequestLog: Sendable {
     private(set) var counters = GraphSimulator.Counters()
     private var lastNumber = 0
     private var lastConnection = 0
-    /// The number of the last request that is no longer in the ring.
+    /// The number of the last request before the log was last cleared; 0 if the log was never cleared.
     private var base = 0
     /// The latest requests.
     ///

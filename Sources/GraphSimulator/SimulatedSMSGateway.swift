@@ -4,11 +4,11 @@ import FoundationEssentials
 import NIOCore
 import NIOHTTP1
 
-/// The path `/sms` of the public port: the operator's gateway to an SMS vendor, with the recipients' telephones.
+/// A simulated SMS gateway at the path `/sms` of the public port, with the messages that it has accepted.
 struct SMSGateway: Sendable {
-    /// The key with which requests are signed.
+    /// The HMAC key with which the service signs its requests to the gateway.
     ///
-    /// Without a key, every request is refused.
+    /// Without a key, the gateway refuses every request.
     private let key: SymmetricKey?
     /// The accepted messages, oldest first.
     var inbox: [SMSMessage] = []

@@ -13,9 +13,7 @@ final class Simulation: Sendable {
         var offset = 0
     }
 
-    /// The plan for a request.
-    ///
-    /// The connection carries it out.
+    /// The response to a request and the faults that strike the request; the connection sends the response accordingly.
     struct Plan: Sendable {
         let number: Int
         let reply: GraphReply

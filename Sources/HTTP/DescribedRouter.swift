@@ -9,7 +9,7 @@ package final class DescribedRouter {
         package let method: HTTPRequest.Method
         package let path: String
         package let operation: Operation
-        /// The addresses before the path; empty for a path below every base of an application.
+        /// The base URLs that precede the path; empty if the path exists below every base URL of an application.
         package let servers: [ServerAddress]
     }
 
@@ -29,7 +29,7 @@ package final class DescribedRouter {
         describe(.get, path, operation, at: servers)
     }
 
-    /// Describes a route once, however many bases it is mounted below.
+    /// Adds a route to the OpenAPI document: once, even if the route is mounted below several base URLs.
     package func describe(
         _ method: HTTPRequest.Method,
         _ path: String,

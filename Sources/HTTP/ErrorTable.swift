@@ -31,7 +31,9 @@ extension ErrorTable {
     }
 }
 
-/// A table with numeric codes: `{"code":…,"message":…,"errorData":{"reason":…,"requestId":…,…}}`.
+/// An error table with a numeric code for each reason.
+///
+/// A response body is `{"code":…,"message":…,"errorData":{"reason":…,"requestId":…,…}}`.
 package protocol NumberedErrorTable: ErrorTable {
     /// Returns the code and status of a reason.
     static func row(of reason: Failure.Reason) -> (code: Int64, status: HTTPResponse.Status)

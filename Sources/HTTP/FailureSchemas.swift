@@ -7,8 +7,8 @@ extension Schema {
     /// Returns the schema of a failure's body, as a `NumberedErrorTable` writes it.
     ///
     /// - Parameters:
-    ///   - further: Details of failures that not every listener has.
-    ///   - problem: The schema of one of several problems of a failure.
+    ///   - further: Further optional members of `errorData`, which only one listener's failures have.
+    ///   - problem: The schema of an element of `problems`, the list for a failure with several problems.
     /// - Returns: The schema.
     package static func problem(optional further: KeyValuePairs<String, Schema>, each problem: Schema) -> Schema {
         let details = Schema.object(

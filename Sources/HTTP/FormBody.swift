@@ -6,8 +6,8 @@ extension Request {
     /// Reads the fields of a form in the body.
     ///
     /// - Parameters:
-    ///   - limit: Bytes of the longest body.
-    ///   - fields: How many fields it may have.
+    ///   - limit: The maximum length of the body in bytes.
+    ///   - fields: The maximum number of fields.
     /// - Returns: The fields, in their order.
     /// - Throws: `unsupported_media_type`, `payload_too_large`, `malformed_request`.
     package func formBody(upTo limit: Int, fields: Int = 64) async throws(Failure) -> FormFields {

@@ -6,7 +6,7 @@ package import NIOCore
 package protocol HTTPContext: RequestContext where Source == ApplicationRequestContextSource {
     /// The id of this request in the response, in the body of a failure and in the log.
     var requestID: String { get }
-    /// The peer of the connection, regardless of headers.
+    /// The network address of the connection's peer, regardless of HTTP headers.
     var remoteAddress: SocketAddress? { get }
     /// The source of the request, as `PeerMiddleware` has determined it.
     var peer: PeerAddress { get set }

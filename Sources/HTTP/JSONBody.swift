@@ -5,23 +5,24 @@ package import Hummingbird
 import NIOCore
 
 extension Request {
-    /// Bytes of the longest body that the public API reads.
+    /// The maximum length in bytes of a body that the public API reads.
     package static let bodyLimit = JSONLimits.request.bytes
 
     /// Reads the body as a JSON object.
     ///
-    /// - Parameter limits: The limits of the JSON, beside those of every body's length.
+    /// - Parameter limits: The limits of the JSON, in addition to `bodyLimit`.
     /// - Throws: `unsupported_media_type`, `payload_too_large`, `malformed_request`.
-    // Inlined into the closures of routes, it makes the optimizer of Swift 6.3.1 crash ("While splitting coroutine").
+    // If this function is inlined into the closures of routes, the optimizer of Swift 6.3.1 crashes ("While splitting
+    // coroutine").
     @inline(never)
     package func jsonObject(limits: JSONLimits = .request) async throws(Failure) -> JSONObject {
         try JSONObject(body: try await jsonBody(upTo: Self.bodyLimit), limits: limits)
     }
 
-    /// Reads the whole body.
+    /// Reads the whole body of a request that must send JSON, without parsing it.
     ///
     /// - Parameters:
-    ///   - limit: Bytes of the longest body.
+    ///   - limit: The maximum length of the body in bytes.
     ///   - types: The accepted media types, in lower case.
     /// - Returns: The bytes of the body.
     /// - Throws: `unsupported_media_type`, `payload_too_large`, `malformed_request`.
@@ -30,7 +31,7 @@ extension Request {
         return try await wholeBody(upTo: limit)
     }
 
-    /// Reads the whole body of a request whose body is optional; nil when it has none.
+    /// Reads the whole JSON body of a request, without parsing it; nil when the request has no body.
     package func jsonBodyIfAny(upTo limit: Int) async throws(Failure) -> [UInt8]? {
         let body = try await wholeBody(upTo: limit)
         guard !body.isEmpty else { return nil }
@@ -92,7 +93,7 @@ extension JSONObject {
         try self.init(body: try JSONParser.parse(body: bytes, limits: limits))
     }
 
-    /// Takes the object of a parsed body.
+    /// Takes the object of a parsed body; refuses a body that is not a JSON object.
     ///
     /// - Throws: `malformed_request`.
     package init(body value: JSONValue) throws(Failure) {

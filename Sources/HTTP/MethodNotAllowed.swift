@@ -10,7 +10,7 @@ package import Hummingbird
 /// other path. If no path matches, the middleware throws `not_found` with such a message. The middleware must be added
 /// after all routes: then the router calls it only for requests that match none of them.
 package struct MethodNotAllowed<Context: RequestContext>: RouterMiddleware {
-    /// A path of routes, with its methods.
+    /// A path that has routes, with the HTTP methods of these routes.
     private struct Entry {
         let path: [RouterPath.Element]
         let isFixed: Bool
@@ -21,7 +21,7 @@ package struct MethodNotAllowed<Context: RequestContext>: RouterMiddleware {
 
     // Computed once, since attackers can request unknown paths as often as they like.
     private let entries: [Entry]
-    /// The fixed first segments of paths.
+    /// The first segments of those paths that begin with a fixed text, not with a parameter.
     private let beginnings: [RouterPath.Element]
 
     package init(_ router: Router<Context>) {
@@ -70,7 +70,7 @@ package struct MethodNotAllowed<Context: RequestContext>: RouterMiddleware {
         )
     }
 
-    /// Returns the path that the client probably means: it differs in one segment, which is nearly the client's.
+    /// Returns the path that the client probably means: it differs from the requested path in one similar segment.
     private func nearest(to segments: [Substring], for method: String) -> String? {
         guard segments.count <= Self.maxSegments else { return nil }
         // The paths that differ in one segment, by the index of this segment.

@@ -60,11 +60,11 @@ package struct PeerAddress: Sendable {
         }
     }
 
-    /// Finds the address behind the trusted proxies.
+    /// Takes the address that the outermost trusted proxy has added to `X-Forwarded-For`, or else the peer's address.
     ///
     /// If a request has fewer entries than there are proxies, it did not come through all of them. The first entry is
-    /// then the furthest known address. A request without an entry, or with one that is no address, counts for the peer
-    /// of its connection.
+    /// then the furthest known address. If there is no entry, or the entry is no address, the result is the peer of the
+    /// connection.
     ///
     /// - Parameters:
     ///   - forwarded: The values of `X-Forwarded-For`, in their order.
@@ -78,7 +78,7 @@ package struct PeerAddress: Sendable {
         self.init(entry.flatMap { Self.address(in: $0) } ?? peer)
     }
 
-    /// Reads `192.0.2.7`, `192.0.2.7:80`, `2001:db8::1` or `[2001:db8::1]:80`.
+    /// Parses an entry such as `192.0.2.7`, `192.0.2.7:80`, `2001:db8::1` or `[2001:db8::1]:80`.
     private static func address(in entry: Substring.UTF8View) -> SocketAddress? {
         guard entry.count <= 64 else { return nil }
         var text = entry.filter { $0 != 0x20 && $0 != 0x09 && $0 != UInt8(ascii: "\"") }[...]
@@ -90,7 +90,9 @@ package struct PeerAddress: Sendable {
         return try? SocketAddress(ipAddress: String(decoding: text, as: UTF8.self), port: 0)
     }
 
-    /// Returns the address in network order, from its place in `sockaddr_in` and `sockaddr_in6`.
+    /// Returns the bytes of an IP address in network order; nil for a Unix socket.
+    ///
+    /// The bytes are copied from their place in `sockaddr_in` or `sockaddr_in6`.
     static func bytes(of address: SocketAddress) -> [UInt8]? {
         let place: Range<Int>
         switch address {

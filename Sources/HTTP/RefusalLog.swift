@@ -9,7 +9,9 @@ import Logging
 /// log line. A route that responds with a page logs the errors that it catches. A use case with a log line of its own,
 /// such as a login, throws a failure that is marked as logged.
 package struct RefusalLog: Sendable {
-    /// Returns the pseudonym of a text that was sent to an application, or to an unknown one.
+    /// A function that returns a pseudonym for a secret, to be logged in place of the secret.
+    ///
+    /// The id names the application that the secret was sent to; nil for an unknown application.
     package typealias Pseudonym = @Sendable (String, ApplicationID?) -> String
 
     private let pseudonym: Pseudonym
@@ -58,7 +60,7 @@ package struct RefusalLog: Sendable {
         context.logger.notice("refused", metadata: metadata)
     }
 
-    /// Returns whether a reason refuses the sender: it is unknown, lacks a right, or must wait.
+    /// Returns whether a request was refused because its sender is unknown, lacks a right, or must wait.
     ///
     /// The status does not tell this, since each protocol has statuses of its own for the reasons.
     static func isRefusal(_ reason: Failure.Reason) -> Bool { refusals.contains(reason) }

@@ -3,7 +3,7 @@ package import HTTPTypes
 package import Hummingbird
 import Logging
 
-/// The outermost middleware of both listeners: turns errors into responses by a table, and adds headers.
+/// A middleware of both listeners that turns errors into responses by a table, and adds headers to every response.
 package struct ReplyMiddleware<Context: HTTPContext>: RouterMiddleware {
     private let errors: @Sendable (Request) -> any ErrorTable
 
@@ -48,7 +48,7 @@ extension HTTPField.Name {
     package static let referrerPolicy = HTTPField.Name(known: "Referrer-Policy")
     package static let xForwardedFor = HTTPField.Name(known: "X-Forwarded-For")
 
-    /// A valid header name.
+    /// Creates a header name from a text that is known to be valid; an invalid text ends the process.
     package init(known name: String) {
         guard let name = HTTPField.Name(name) else { preconditionFailure("\(name) is no header name") }
         self = name

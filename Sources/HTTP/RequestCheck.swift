@@ -1,7 +1,7 @@
 import Domain
 package import Hummingbird
 
-/// Refuses faulty requests, and paths with empty segments.
+/// Refuses requests with a fault (``RequestFault``), such as two `Host` headers, and paths with empty segments.
 ///
 /// The router would take `users//login` and `users/login/` for `users/login`. A proxy in front would not, so a rule of
 /// the proxy for `users/login` could be evaded.

@@ -6,8 +6,8 @@ import NIOConcurrencyHelpers
 ///
 /// No label contains a path that a client wrote.
 ///
-/// The middleware is around everything else. The time ends when the response's status and headers are known, since it
-/// should not depend on how fast the client reads.
+/// The middleware is the outermost one. The measured time ends when the response's status and headers are known, so it
+/// does not depend on how fast the client reads.
 package struct RequestMetrics<Context: HTTPContext>: RouterMiddleware {
     private struct Key: Hashable {
         let route: String?

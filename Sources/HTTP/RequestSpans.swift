@@ -2,11 +2,11 @@ import HTTPTypes
 package import Hummingbird
 import Tracing
 
-/// Traces every request of a listener, if the client or the operator wants that.
+/// Traces each request of a listener that belongs to a client's trace, or that the tracer chooses to record.
 ///
-/// It continues the client's trace and records a span of the request. So each log line has the trace's ids. The name of
-/// a span is the route's template; it contains no path, query, header or body. A request that is not traced costs
-/// nothing.
+/// The middleware continues the client's trace and starts a span for the request. So each log line has the trace's ids.
+/// The name of a span is the route's template; it contains no path, query, header or body. A request that is not traced
+/// costs nothing.
 package struct RequestSpans<Context: HTTPContext>: RouterMiddleware {
     private let listener: String
 
@@ -48,9 +48,9 @@ package struct RequestSpans<Context: HTTPContext>: RouterMiddleware {
     }
 }
 
-/// Reads the headers of a trace.
+/// Reads the tracing headers of a request: `traceparent` and `tracestate`.
 ///
-/// A header that must be single and is repeated counts as absent.
+/// The values of a repeated `tracestate` are joined. Any other repeated header counts as absent.
 private struct TraceHeaders: Extractor {
     func extract(key: String, from headers: HTTPFields) -> String? {
         guard let name = HTTPField.Name(key) else { return nil }

@@ -44,7 +44,7 @@ struct ByteStream {
 
     /// Consumes the next byte if it is the given one.
     ///
-    /// - Returns: Whether it was.
+    /// - Returns: Whether the byte was consumed.
     mutating func take(_ byte: UInt8) throws -> Bool {
         guard try peek() == byte else { return false }
         _ = try next()

@@ -3,7 +3,7 @@ import FoundationEssentials
 
 /// The SHA-256 of a file, computed in parts.
 ///
-/// An import recognizes the file by it.
+/// By this digest, an import recognizes a file that was imported before.
 package struct FileDigest {
     private var hash = SHA256()
 

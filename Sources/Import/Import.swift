@@ -13,7 +13,7 @@ import Encodings
 
 /// The system that exported the users.
 ///
-/// The raw value is the word of the command line.
+/// The raw value is the name of the system on the command line and in requests.
 package enum ImportSource: String, Sendable, CaseIterable {
     case backendless, firebase, parse, auth0, cognito, supabase, csv, ndjson
 
@@ -31,7 +31,7 @@ package enum ImportSource: String, Sendable, CaseIterable {
     }
 }
 
-/// A converter of a source's records to users.
+/// A converter of the records that one system has exported to users of this service.
 protocol UserSource: Sendable {
     /// Returns the user of a record.
     ///

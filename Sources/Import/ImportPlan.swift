@@ -4,29 +4,30 @@ package import Mapping
 
 /// The options of an import other than its source.
 package struct ImportOptions: Sendable {
-    /// The mapping from fields of the source to properties.
+    /// The mapping from fields of the file to properties.
     ///
-    /// Without a mapping, a field goes to the property of its name.
+    /// Without a mapping, the value of a field goes to the property of the same name.
     package var mapping: Mapping?
-    /// The names of system fields in plain CSV and lines of JSON.
+    /// The names that system fields, such as `objectId`, have in a plain CSV or NDJSON file, if they differ.
     package var columns: [SystemField: String] = [:]
-    /// For a provider, the app to which its subjects belong if the source names no app.
+    /// For a provider, the app to which the identities of the file belong if the file names no app.
     package var apps: [ProviderName: ProviderAppID] = [:]
-    /// The subject rule of each provider; for a missing provider, the rule of OpenID Connect applies.
+    /// The rule for the subjects (ids of users) of each provider; for a missing provider, OpenID Connect's rule
+    /// applies.
     package var subjects: [ProviderName: SubjectRule] = [:]
     /// The providers whose identities are left out.
     package var withoutProviders: Set<ProviderName> = []
-    /// Members that look like a login method and that the operator leaves out, although the source does not read them.
+    /// The names of record members that the operator leaves out, although they look like a credential or an identity.
     package var withoutMembers: Set<String> = []
     /// Whether password hashes are left out.
     ///
-    /// All users then set a new password.
+    /// Users without an identity then have to set a new password. Users with an identity then have no password.
     package var withoutPasswords = false
 
     package init() {}
 }
 
-/// A user of a source, ready to be stored.
+/// A user of an import file, ready to be stored.
 package struct PlannedUser: Sendable {
     package let objectID: ObjectID
     package let source: ImportedUser
@@ -39,7 +40,7 @@ package struct PlannedUser: Sendable {
     package let unmapped: [String]
 }
 
-/// The conversion of a source's records to users of an application.
+/// The conversion of the records of an import file to users of an application.
 package struct ImportPlan: Sendable {
     private let source: ImportSource
     private let application: Application
@@ -249,7 +250,7 @@ package struct ImportPlan: Sendable {
         }
     }
 
-    /// Stores a field in the property of its name, declared or undeclared.
+    /// Adds the value of a field as the property of the same name, declared or undeclared.
     ///
     /// - Returns: Whether the application can store the field.
     private func take(_ member: JSONObject.Member, into given: inout GivenProperties) throws(RecordRefusal) -> Bool {
@@ -276,7 +277,7 @@ package struct ImportPlan: Sendable {
     }
 }
 
-/// The conversion of a source's names to the syntax of mappings.
+/// The conversion of an export's field names to the syntax of mappings.
 ///
 /// A mapping names fields in lower case, with `_` between words (docs/mapping.md#where-values-come-from). Sources write
 /// `displayName`, `custom:Plan` and `First Name`.

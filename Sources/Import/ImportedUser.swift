@@ -1,7 +1,7 @@
 package import Domain
 package import Encodings
 
-/// A user of a source, in a form common to all sources.
+/// A user that another system (the source) has exported, in a form common to all systems.
 package struct ImportedUser: Sendable {
     /// The id of the user at the source.
     package let id: String
@@ -9,20 +9,25 @@ package struct ImportedUser: Sendable {
     package var keepsID = false
     package var status = UserStatus.enabled
     package var emailVerified = false
-    /// The two letters of a language.
+    /// The two letters of the user's language, such as `de`.
     package var locale: String?
-    /// Milliseconds since 1970 UTC, as are `updated` and `lastLogin`.
+    /// The time at which the user was created at the source, in milliseconds since 1970 UTC.
+    ///
+    /// `updated` and `lastLogin` are in the same unit.
     package var created: Int64?
     package var updated: Int64?
     package var lastLogin: Int64?
-    /// The address that is the login name with the password, if the property `email` has another one.
+    /// The login name at the source, if the source has one besides `email`.
+    ///
+    /// It counts only if it is an e-mail address, and if the application's login name is the e-mail address.
     package var login: String?
     package var password: ImportedHash?
     package var identities: [ImportedIdentity] = []
     package var roles: [String] = []
     /// The fields that may become properties, including `email` and `name`.
     package var fields = JSONObject()
-    /// Members that look like a credential, a hash or an identity, and that the source does not read.
+    /// The names of record members that look like a credential, a hash or an identity, but that the import does not
+    /// read.
     ///
     /// If no property takes such a member, the record is refused, unless the operator leaves the member out.
     package var suspects: [String] = []
@@ -34,7 +39,9 @@ package struct ImportedUser: Sendable {
         self.id = id
     }
 
-    /// Adds the members that the source does not read as fields, and notes the suspicious ones.
+    /// Adds all members of the record except the `known` ones as fields.
+    ///
+    /// The names of members that look like a credential or an identity also become `suspects`.
     mutating func takeFields(of record: JSONObject, without known: Set<String>) {
         fields = record.without(known)
         suspects += fields.members.filter(Suspicion.falls).map(\.key)
@@ -56,7 +63,7 @@ package struct ImportedUser: Sendable {
     }
 }
 
-/// A password hash of a source.
+/// A password hash that another system has exported.
 package enum ImportedHash: Sendable {
     /// A hash in a text form that names its algorithm.
     case text(Secret)
@@ -68,7 +75,7 @@ package enum ImportedHash: Sendable {
 
 /// An identity of the user at a provider.
 package struct ImportedIdentity: Sendable {
-    /// The provider's name in this service; the source's name if the provider is unknown.
+    /// The provider's name in this service; the exporting system's name for the provider if this service has none.
     package let provider: String
     /// The app of the subject, if the source names the app.
     package let app: String?

@@ -9,7 +9,7 @@ package struct SourceRecord: Sendable {
     /// The unparsed content.
     let content: Content
 
-    /// The memory that the record takes.
+    /// The size of the record's content in bytes.
     package var bytes: Int {
         switch content {
         case .json(let bytes): bytes.count

@@ -1,7 +1,7 @@
 import Encodings
 
 extension SourceRecord {
-    /// The limits of a record.
+    /// The limits for the JSON of a record.
     ///
     /// They also apply to a text in a record that contains JSON.
     static let limits = JSONLimits(

@@ -5,7 +5,7 @@ import FoundationEssentials
 extension ObjectID {
     /// Creates the id of a user of another system.
     ///
-    /// The id is always the same, so a repeated import adds no user.
+    /// The same user always gets the same id, so a repeated import adds no user.
     ///
     /// The id is a UUID of version 8 from the SHA-256 of a text (RFC 9562 §5.8 and appendix B.2). Different users
     /// always have different texts, since neither an application's id nor a source's name contains a line break.

@@ -12,9 +12,9 @@ struct AdaptiveLimit: Sendable {
 
     /// The minimum and the maximum of the limit.
     let range: ClosedRange<Int>
-    /// The initial value.
+    /// The initial value of the limit.
     ///
-    /// The limit returns to it while the limit restricts no request.
+    /// The limit gradually returns to this value while the number of requests stays below the limit.
     let rest: Int
     /// The delay up to which the limit does not shrink.
     let target: Duration

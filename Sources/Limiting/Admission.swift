@@ -40,7 +40,7 @@ package final class Admission: Sendable {
         package let writes: (underWay: Int, limit: Int, waiting: Int)
         /// The refusals since the start: refused logins, and writes that had no room to wait or waited too long.
         package let refused: (logins: Int, writes: Int)
-        /// The number of request executors that were behind at the last check.
+        /// The number of request executors on which tasks started late (`requestLateness`) at the last check.
         package let behind: Int
     }
 
@@ -48,18 +48,18 @@ package final class Admission: Sendable {
 
     private struct State: Sendable {
         var entrance: Entrance
-        /// The room of each database.
+        /// For each database, the queue of the writes that wait for their turn.
         ///
         /// The key nil is the main database.
         var rooms: [DatabaseVariable?: Room] = [:]
         var refused = (logins: 0, writes: 0)
-        /// The request executors that were behind at the last check, by their indices in `run`.
+        /// The executors on which tasks started late at the last check, by their indices in the `executors` of `run`.
         var behind: Set<Int> = []
     }
 
-    /// The waiting room of one database.
+    /// The queue of the writes that wait for one database.
     ///
-    /// A database that hangs takes no places from another.
+    /// Each database has a queue of its own. So a database that hangs does not hold up the writes to another database.
     private struct Room: Sendable {
         var room: WaitingRoom<Waiter>
         /// Whether the last write found the database unavailable.
@@ -83,15 +83,15 @@ package final class Admission: Sendable {
     private let state: NIOLockedValueBox<State>
     private let newRoom: @Sendable () -> WaitingRoom<Waiter>
 
-    /// If tasks are later than this for half a second, the machine is overloaded.
+    /// If scheduled tasks start later than this for half a second, the machine counts as overloaded.
     static let lateness: Duration = .milliseconds(100)
-    /// If tasks on a request executor are later than this, admitted requests run on other threads.
+    /// If tasks on a request executor start later than this, admitted requests run on other threads.
     static let requestLateness: Duration = .milliseconds(50)
-    /// If writes permanently take longer than this, the database is overloaded.
+    /// If even the fastest writes take longer than this, the database counts as overloaded.
     static let writing: Duration = .milliseconds(250)
     /// The interval of the checks for late tasks and expired waiters.
     static let lookInterval: Duration = .milliseconds(100)
-    /// The number of logins that are admitted even if tasks are late.
+    /// The number of concurrent logins that are admitted even if the machine is overloaded.
     static let minLogins = 32
 
     package init(_ settings: Settings = Settings()) {
@@ -126,7 +126,7 @@ package final class Admission: Sendable {
         state.withLockedValue { $0.rooms[nil] = Room(room: newRoom()) }
     }
 
-    /// Calls `body` with the room of a database.
+    /// Calls `body`, under the lock, with the queue of the writes that wait for a database.
     private func inRoom<Result>(
         of database: DatabaseVariable?,
         _ body: (inout Room) -> Result
@@ -159,9 +159,9 @@ package final class Admission: Sendable {
 
     /// Runs an operation that counts as a login, if there is room.
     ///
-    /// The operation lasts from the parsed request to the response. If a request executor is behind, `body` runs on
-    /// Swift's global pool. There, admitted requests do not queue at each step behind the requests that arrive and are
-    /// refused.
+    /// The operation lasts from the parsed request to the response. If tasks on a request executor start late, `body`
+    /// runs on Swift's global pool. There, admitted requests do not queue at each step behind the requests that arrive
+    /// and are refused.
     ///
     /// - Throws: `overloaded` with the message if there is no room; otherwise the error of `body`.
     package func admit<Result>(
@@ -184,12 +184,12 @@ package final class Admission: Sendable {
     /// Runs an operation at the database when it is the application's turn.
     ///
     /// - Parameters:
-    ///   - application: The application of the users. Its database has a room of its own.
+    ///   - application: The application of the users. Its database has a queue of its own.
     ///   - body: The operation.
     /// - Returns: The result of `body`.
-    /// - Throws: `overloaded` if too many writes wait or this write waited too long. `store_unavailable` in place of it
-    ///   if other writes find the database unavailable. With both errors, nothing was done. Otherwise the error of
-    ///   `body`.
+    /// - Throws: `overloaded` if too many writes wait or this write waited too long; in these cases `store_unavailable`
+    ///   if the last write found the database unavailable. With both errors, `body` was not called. Otherwise the error
+    ///   of `body`.
     package func write<Result>(
         of application: Application,
         _ body: () async throws(Failure) -> Result
@@ -217,8 +217,8 @@ package final class Admission: Sendable {
     /// - Parameters:
     ///   - application: The application of the write.
     ///   - database: The database of the write.
-    ///   - waited: How long the write waited in vain. The entrance takes this into account. Nil for a write without
-    ///     room to wait: other applications may have filled the room.
+    ///   - waited: How long the write waited in vain; the limit of the application adapts to this time. Nil for a write
+    ///     that was refused because the queue was full: other applications may have filled the queue.
     /// - Returns: The error.
     private func refuse(_ application: ApplicationID, at database: DatabaseVariable?, waited: Duration?) -> Failure {
         state.withLockedValue { state in
@@ -265,7 +265,8 @@ package final class Admission: Sendable {
 
     /// Checks, until the task is cancelled, how late tasks run and which waiters have expired.
     ///
-    /// Without this, the entrance's limit stays unchanged, and expired waiters wait until others leave.
+    /// Unless this method runs, the limit of logins does not adapt to the load of the machine, and expired waiters wait
+    /// until other writes end.
     ///
     /// - Parameter executors: The executors that serve requests.
     package func run(servedBy executors: [any TaskExecutor] = []) async {
@@ -288,7 +289,7 @@ package final class Admission: Sendable {
 
     /// Measures, until the task is cancelled, how long a task waits for an executor.
     ///
-    /// An executor with a longer wait than `requestLateness` is noted as behind.
+    /// An executor with a longer wait than `requestLateness` is noted as late, in `behind`.
     private func look(at executor: any TaskExecutor, _ place: Int) async {
         await Self.look { _ in
             let asked = ContinuousClock.now
@@ -303,9 +304,9 @@ package final class Admission: Sendable {
         }
     }
 
-    /// Calls `body` at each interval until the task is cancelled.
+    /// Calls `body` again and again, after a pause of `lookInterval` each time, until the task is cancelled.
     ///
-    /// The argument is the time when the call was due.
+    /// The argument of `body` is the time when the call was due.
     private static func look(_ body: (ContinuousClock.Instant) async -> Void) async {
         while !Task.isCancelled {
             let due = ContinuousClock.now + lookInterval

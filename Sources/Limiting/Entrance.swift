@@ -7,17 +7,17 @@ import Domain
 /// application's writes wait for their turn measures the capacity of the database for this application
 /// (`AdaptiveLimit`). A request that would not get its turn to write is refused before a provider is asked.
 ///
-/// A request that waits for a provider holds a place. It makes no task late and waits in no line. So a provider that
+/// A request that waits for a provider counts as under way. But it delays no task and no write. So a provider that
 /// hangs shrinks no limit.
 ///
-/// Pure.
+/// Pure; times are arguments.
 struct Entrance: Sendable {
     typealias Instant = ContinuousClock.Instant
 
     /// An application with requests under way.
     private struct Share: Sendable {
         var underWay = 0
-        /// The number of these requests by source.
+        /// The number of the application's requests under way, by source.
         ///
         /// Requests of unknown sources are not included.
         var sources: [String: Int] = [:]
@@ -29,7 +29,7 @@ struct Entrance: Sendable {
     private(set) var limit: AdaptiveLimit
     /// The initial limit of each application.
     ///
-    /// When an application has no more requests under way, its adapted limit is dropped. Its line is empty then, too.
+    /// When an application has no more requests under way, its adapted limit is dropped. Then none of its writes wait.
     private let own: AdaptiveLimit
     private(set) var underWay = 0
     private var shares: [ApplicationID: Share] = [:]
@@ -80,7 +80,7 @@ struct Entrance: Sendable {
 
     /// Returns the number of places that one of several holders may have.
     ///
-    /// If there are no others, one other is assumed.
+    /// If there are no other holders, the calculation assumes one, so that a place is left for it.
     private static func share(of places: Int, beside others: Int) -> Int { max(places / (max(others, 1) + 1), 1) }
 
     mutating func leave(_ application: ApplicationID, from source: String?) {
@@ -91,7 +91,7 @@ struct Entrance: Sendable {
         if share.underWay > 0 { shares[application] = share }
     }
 
-    /// Notes the lateness of a task.
+    /// Adapts the limit of the instance to how late a scheduled task started.
     mutating func observe(lateness: Duration, at now: Instant) {
         limit.observe(lateness, at: now)
     }
@@ -105,9 +105,10 @@ struct Entrance: Sendable {
         shares[application]?.limit.observe(wait, at: now)
     }
 
-    /// Notes that no other applications than these have waiting writes.
+    /// Notes a wait of zero for each application without waiting writes.
     ///
-    /// So only a lasting line shrinks a limit. A shrunk limit grows again while nothing is written.
+    /// So an application's limit shrinks only if its writes wait all the time. A shrunk limit grows again while the
+    /// application writes nothing.
     mutating func observe(nobodyWaitingBut waiting: Set<ApplicationID>, at now: Instant) {
         for application in shares.keys where !waiting.contains(application) {
             shares[application]?.limit.observe(.zero, at: now)

@@ -1,6 +1,6 @@
 /// The kind of a request, for rate limits.
 package enum LimitedOperation: String, Sendable, CaseIterable {
-    /// Logins by a provider, and other requests to a provider: dialogs, linking, refreshed tokens.
+    /// Logins by a provider, and other requests that call a provider: dialogs, linking, refreshed tokens.
     case login
     /// Logins by a password or a factor, and checks of either.
     case password
@@ -10,11 +10,11 @@ package enum LimitedOperation: String, Sendable, CaseIterable {
     case mail
     /// Searches, reads and changes of records.
     case query
-    /// Requests to the administration.
+    /// Requests to the administration API.
     case administration
 }
 
-/// What requests are counted for.
+/// What a rate limit counts requests for: a source, its network or an application.
 package enum LimitedSubject: String, Sendable, CaseIterable {
     /// An IPv4 address, or the /64 of an IPv6 address, within an application.
     case source
@@ -163,7 +163,7 @@ extension LimitedOperation {
     }
 }
 
-/// The limits of an instance.
+/// The rates of all rate limits that an instance applies.
 package struct LimitPolicies: Sendable {
     private var rates: [LimitPolicy: Rate]
 

@@ -15,7 +15,7 @@ package struct LimitedSource: Sendable, Hashable {
     }
 }
 
-/// Applies the policies that this instance counts in its memory.
+/// Counts requests in the memory of this instance, and refuses requests beyond the rate limits.
 package final class RateLimiter: Sendable {
     private struct Row: Sendable {
         let policy: LimitPolicy

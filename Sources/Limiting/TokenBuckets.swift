@@ -15,13 +15,13 @@ package struct TokenBuckets: Sendable {
     private var lastSweep: Int64 = .min
     private let max: Int
 
-    /// The rate of the newcomers' bucket, as a multiple of one source's rate.
+    /// The rate of the bucket that sources without a bucket of their own share, as a multiple of one source's rate.
     static let newcomersShare: Int64 = 16
     /// Nanoseconds between two removals of full buckets.
     static let sweepInterval: Int64 = 1_000_000_000
-    /// Returns the key of a policy's newcomers' bucket.
+    /// Returns the key of the bucket that a policy's sources share if they have no bucket of their own.
     ///
-    /// It is negative, so that no source has this key.
+    /// The key is negative, so that no source has this key.
     static func newcomers(of policy: Int) -> Key { -1 - policy }
 
     /// - Parameter max: The maximum number of stored buckets.

@@ -4,9 +4,9 @@ import Domain
 /// The outcome of waiting for a turn.
 enum Turn {
     case come
-    /// There was no room to wait.
+    /// The queue was full, and the operation was refused.
     case noRoom
-    /// The turn did not come in time.
+    /// The deadline of the operation passed before its turn.
     case missed
 }
 
@@ -32,7 +32,7 @@ struct WaitingRoom<Waiter: Sendable>: Sendable {
         case waiting
         /// The waiter has taken the place of another waiter, which no longer waits.
         case waitingInstead(of: Waiter)
-        /// There was no room to wait.
+        /// The queue was full, and the operation was refused.
         case refused
     }
 
@@ -100,7 +100,7 @@ struct WaitingRoom<Waiter: Sendable>: Sendable {
     }
 
     private(set) var limit: AdaptiveLimit
-    /// The number of places that an application has beside others, however slow its writes are.
+    /// The least limit of an application while there are other applications, however slow its writes are.
     private let minOfOne: Int
     /// Whether an application that is alone must leave a quarter of the places free for others.
     private let sparesPlaces: Bool
@@ -111,7 +111,7 @@ struct WaitingRoom<Waiter: Sendable>: Sendable {
 
     private(set) var held = 0
     private(set) var waiting = 0
-    /// The lines of the applications that were seen recently.
+    /// For each application with requests in the last seconds, its waiters and its limit.
     private var lines: [ApplicationID: Line] = [:]
     /// The applications that have waiters, each once, in the order of their turns.
     private var turns: Deque<ApplicationID> = []
@@ -180,11 +180,11 @@ struct WaitingRoom<Waiter: Sendable>: Sendable {
         return displaced.map(Arrival.waitingInstead) ?? .waiting
     }
 
-    /// Removes and returns a waiter in favor of a new one; nil if no holder has at least two more waiters than the new
-    /// waiter's.
+    /// Removes and returns a waiter in favor of a new one; nil if the new one must be refused.
     ///
-    /// The removed waiter is the last one of the application with the most waiters. If that application has too few, it
-    /// is the last one of the source with the most waiters in the same application.
+    /// The removed waiter is the last one of the application with the most waiters, if that application has at least
+    /// two more waiters than the application of the new one. Otherwise, it is the last one of the source with the most
+    /// waiters in the same application, if that source has at least two more waiters than the source of the new one.
     private mutating func displace(forOneOf application: ApplicationID, from source: String?) -> Waiter? {
         guard let own = lines[application],
             let crowded = turns.max(by: { lines[$0]?.waiting ?? 0 < lines[$1]?.waiting ?? 0 })
@@ -200,7 +200,7 @@ struct WaitingRoom<Waiter: Sendable>: Sendable {
         return displaced
     }
 
-    /// Gives a place back.
+    /// Gives back the place of an operation that has ended.
     ///
     /// - Parameters:
     ///   - application: The application that held the place.

@@ -71,7 +71,7 @@ package struct AccountLinks: Sendable {
         self.random = random
     }
 
-    /// The maximum lifetime, in seconds, of a page session.
+    /// The maximum lifetime, in seconds, of the session that a link opens on the account page.
     package static let sessionSeconds: Int64 = 3600
 
     /// Returns the address of an application's account page.
@@ -134,9 +134,10 @@ package struct AccountLinks: Sendable {
         return (link, encrypted)
     }
 
-    /// Uses up a link and opens a page session for the user of the app's session.
+    /// Uses up a link, and opens a session of the account page for the user whose session requested the link.
     ///
-    /// Both sessions exist at the same time. The page session ends when the app's session ends, or earlier.
+    /// Both sessions exist at the same time. The session of the account page ends when the requesting session ends, or
+    /// earlier.
     ///
     /// - Throws: `login_state_invalid` if the link has been used, has expired or belongs to another application, or if
     ///   the app's session has ended; `account_disabled`.

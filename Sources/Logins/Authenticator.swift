@@ -35,7 +35,7 @@ struct LoginAttempt: Sendable {
 
 /// An authenticated login: the result that the provider verified, and further inputs of the write.
 ///
-/// A class, for the same reason as ``AuthenticationResult``.
+/// A class, since a suspended login would otherwise hold a copy in the frame of each waiting function.
 final class AuthenticatedLogin: Sendable {
     let result: AuthenticationResult
     /// The mapping that the client sent, in this request or in an earlier step of the login.
@@ -66,7 +66,7 @@ final class AuthenticatedLogin: Sendable {
     }
 }
 
-/// The part of a login that has the provider verify the credential.
+/// Has the provider verify the credential of a login, and then calls the write of the login.
 package struct Authenticator: Sendable {
     let store: Store
     let directory: ApplicationDirectory
@@ -185,17 +185,19 @@ package struct Authenticator: Sendable {
 
     /// The seconds for which a used credential is remembered after its expiry.
     ///
-    /// The clock of another instance may be behind by as much: that instance still refuses the used credential.
+    /// So an instance whose clock is behind by up to this time still refuses the used credential.
     private static let clockReserve: Int64 = 3600
 }
 
 extension LoginAttempt {
-    /// Returns the login plan of the application, with the mapping that the client sent.
+    /// Returns the mapping and the SQL statements of a login, with the mapping that the client sent.
     fileprivate func plan(withMapping mapping: JSONValue?) throws(Failure) -> LoginPlan {
         try loaded.plan(for: request.provider, clientMapping: mapping)
     }
 
-    /// Returns the login plan of the application's current configuration; nil if the provider has to be asked again.
+    /// Returns the mapping and the SQL statements of a login, by the application's current configuration.
+    ///
+    /// Nil if the provider has to be asked again.
     fileprivate func plan(
         for login: AuthenticatedLogin,
         authenticatedBy former: LoginPlan,

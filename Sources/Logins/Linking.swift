@@ -12,13 +12,11 @@ package struct LinkedUser: Sendable {
     package let user: User
     /// Whether the account did not have the identity before; otherwise the login was a reauthentication.
     package let isNew: Bool
-    /// The permissions that the user did not grant at the provider.
+    /// The permissions that the mapping needs and the user did not grant at the provider.
     ///
-    /// Properties that need them stayed unfilled.
+    /// Properties that need these permissions stayed unfilled.
     package let missingPermissions: [String]
-    /// The parts of the profile that do not fit their properties.
-    ///
-    /// These parts were left out.
+    /// The parts of the provider's profile that were not written, since they do not fit the user's properties.
     package let omissions: [Omission]
 }
 

@@ -51,7 +51,7 @@ package struct LoginOutcome: Sendable {
     package let result: Result
     /// The time from the parsing of the request to the end of the login.
     package let duration: Duration
-    /// The id and the source of the request, as in the log lines of the request.
+    /// The id of the request, as in the log lines of the request; `source` is the network address that sent it.
     package let request: String?
     package let source: String?
     package let userAgent: String?
@@ -241,7 +241,7 @@ extension LoginLog.Subject {
 }
 
 extension LoginOutcome.Method {
-    /// The kind of credential that a login by this method uses.
+    /// The kind of credential that the metrics count for a login by this method.
     fileprivate var credential: LoginOutcome.Credential {
         switch self {
         case .provider, .unknownProvider: .code

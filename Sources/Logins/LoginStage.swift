@@ -5,8 +5,8 @@ import Tracing
 ///
 /// The verification of a provider's credential is one more stage: `VerificationTimer` measures it.
 enum LoginStage: Sendable {
-    /// The authentication by the provider, including the verification. It is short if it needs no request to the
-    /// provider.
+    /// The authentication by the provider, including the verification. This stage is short if it needs no request to
+    /// the provider.
     case provider
     /// The mapping of the profile to values.
     case mapping
@@ -49,13 +49,13 @@ enum LoginStage: Sendable {
     }
 }
 
-/// The counters of sessions.
+/// The metrics that count checked session tokens and logouts.
 ///
 /// Opened sessions are counted as logins instead.
 enum SessionCounters {
-    /// The counters of checked session tokens.
+    /// The number of checked session tokens that named a live session.
     ///
-    /// Each counts one outcome of the check.
+    /// `none` counts the tokens that named none, and `unknown` the checks that failed.
     static let live = checks("live")
     static let none = checks("none")
     static let unknown = checks("unknown")

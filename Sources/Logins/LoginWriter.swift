@@ -194,15 +194,17 @@ extension LoginAttempt {
 extension LoginWriter {
     /// Returns the token of the session that a login opens.
     ///
-    /// The token is random, unless the client may repeat the request. Then the token is derived. Only a holder of the
-    /// master key can tell it from a random token.
+    /// If the request has an `Idempotency-Key` and the credential is single-use, the token is derived with the master
+    /// key, so that a retry gets the same token. Otherwise, the token is random. Only a holder of the master key can
+    /// tell a derived token from a random one.
     func sessionToken(for login: AuthenticatedLogin, in attempt: LoginAttempt) -> SessionToken {
         sessionToken(of: login.once, isRepeatable: attempt.request.idempotencyKey != nil, in: attempt.loaded)
     }
 
-    /// Returns the token of a session.
+    /// Returns the token of a new session.
     ///
-    /// The token is derived if a single-use credential is given and the request is repeatable.
+    /// If a single-use credential is given and the client may repeat the request, the token is derived with the master
+    /// key. Otherwise, the token is random.
     func sessionToken(of once: SingleUse?, isRepeatable: Bool, in loaded: LoadedApplication) -> SessionToken {
         guard isRepeatable, let owner = once?.owner else { return random.sessionToken() }
         let key = masterKeys.current.derivedKey(for: "federation: sessions of repeated logins")

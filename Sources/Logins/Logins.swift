@@ -28,11 +28,11 @@ package final class LoginRequest: Sendable {
     package let credential: CredentialFields
     /// The client's own mapping: an object of field → property.
     package let mapping: JSONValue?
-    /// The id of the app that the credential is for, at the provider.
+    /// The id of the provider's app for which the credential was issued.
     package let appID: String?
     /// The session that the client has before the login.
     ///
-    /// The login ends it if it belongs to the same user.
+    /// The login ends that session if the session belongs to the same user.
     package let previousToken: SessionToken?
     package let client: LoginClient
     package let idempotencyKey: IdempotencyKey?
@@ -83,13 +83,11 @@ package struct LoginResult: Sendable {
     package let token: SessionToken
     /// Whether this login created the user.
     package let created: Bool
-    /// The permissions that the user did not grant at the provider.
+    /// The permissions that the mapping needs and the user did not grant at the provider.
     ///
-    /// Properties that need them stayed unfilled.
+    /// Properties that need these permissions stayed unfilled.
     package let missingPermissions: [String]
-    /// The parts of the profile that do not fit their properties.
-    ///
-    /// These parts were left out.
+    /// The parts of the provider's profile that were not written, since they do not fit the user's properties.
     package let omissions: [Omission]
 
     package init(

@@ -5,14 +5,14 @@ import Providers
 package import Secrets
 package import Store
 
-/// The provider token that is kept with the session's identity, as the client gets it.
+/// A kept provider token that a client gets: the token of the identity that opened the client's session.
 package struct GivenToken: Sendable {
     package let provider: ProviderName
     package let appID: ProviderAppID
     package let token: ProviderToken
 }
 
-/// The kept provider tokens, as their users request them.
+/// Requests of users that concern their kept provider tokens: to read a token, or to refresh the profile with it.
 package struct ProviderTokens: Sendable {
     let store: Store
     let directory: ApplicationDirectory

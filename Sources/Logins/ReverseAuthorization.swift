@@ -10,7 +10,7 @@ package struct ReverseAuth: Sendable {
     package let parameters: String
 }
 
-/// The first half of a reverse authorization: it gets the parameters that a device adds to its own request.
+/// The service's part of Twitter's reverse auth: it fetches the parameters that a device adds to its own request.
 package struct ReverseAuthorization: Sendable {
     let admission: Admission
     let limits: Limits

@@ -6,9 +6,7 @@ import Metrics
 import Secrets
 package import Store
 
-/// The sessions of users.
-///
-/// A session is found by its token.
+/// Checks the session tokens of users, and ends sessions.
 package struct Sessions: Sendable {
     let store: Store
     let directory: ApplicationDirectory

@@ -3,7 +3,7 @@ import Domain
 import Logging
 import Store
 
-/// The background work that makes the indexes of users match the declarations of operators.
+/// The background work that builds and drops PostgreSQL indexes of users' properties as operators declare them.
 ///
 /// It works right after a change. It also works periodically, since the cause of an earlier failure may be gone.
 struct IndexMaintenance: Sendable {

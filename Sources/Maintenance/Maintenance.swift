@@ -42,13 +42,13 @@ package struct Maintenance: Sendable {
 
     /// The intervals and limits of background work.
     package struct Settings: Sendable {
-        /// The pause between the end of one round and the beginning of the next.
+        /// The pause between two rounds of background work, unless more checks are due.
         package var interval: Duration
-        /// How long a claim of identities is valid.
+        /// The time after which other instances may check the identities that an instance has claimed.
         package var lease: Duration
         /// The maximum number of checks per second and instance.
         package var checksPerSecond: Int
-        /// The retention of the log of logins.
+        /// The number of days for which the log of logins keeps an entry.
         package var loginLogDays: Int
 
         package init(
@@ -145,7 +145,7 @@ package struct Maintenance: Sendable {
 
     // MARK: Checks
 
-    /// Claims a batch of identities and checks them.
+    /// Claims a batch of identities for this instance, and checks their kept tokens.
     ///
     /// - Returns: Whether more checks may be due now.
     private func checkBatch(
@@ -228,13 +228,13 @@ package struct Maintenance: Sendable {
         return min(max(Int(checks), 1), 200)
     }
 
-    /// The factor of the pauses at the slow pace.
+    /// The factor by which the pauses between checks are longer when an app has used up much of its rate limit.
     private static let slowness = 4
     /// The time limit of a check.
     ///
     /// A check takes up to three requests.
     private static let checkTime = Duration.seconds(10)
-    /// The time that must be left of a lease to begin a check.
+    /// The minimum time that a lease must still have when a check begins.
     private static let leastTime = Duration.milliseconds(500)
 
     // MARK: Erasures
@@ -354,7 +354,7 @@ package struct Maintenance: Sendable {
     ///
     /// One call looks at some thousands of the guests.
     ///
-    /// Each scan begins at a random place, as with sessions.
+    /// Each scan begins at a random id. In this way the scans of all instances reach all guests in time.
     ///
     /// - Returns: The number of purged guests.
     private func removeLostGuests(of application: Application) async throws(Failure) -> Int {
@@ -372,7 +372,9 @@ package struct Maintenance: Sendable {
         return removed
     }
 
-    /// Repeats a purge until no rows are left, at most ten times: the other applications have expired rows, too.
+    /// Repeats a purge until no rows are left, at most ten times.
+    ///
+    /// The limit gives other applications their turn, since they have expired rows, too.
     private func repeated(
         _ remove: () async throws(Failure) -> Int
     ) async throws(Failure) -> (rows: Int, isDone: Bool) {
@@ -385,13 +387,13 @@ package struct Maintenance: Sendable {
         return (rows, false)
     }
 
-    /// The maximum number of rows in one statement.
+    /// The maximum number of rows that one statement deletes.
     ///
-    /// It is small, since others wait for the locks of the statement.
+    /// The number is small, since other transactions wait for the locks of the statement.
     private static let rowsAtOnce = 500
 }
 
-/// A sequence of start times with a pause after each.
+/// The start times of checks, with a pause after each.
 private final class Turns: Sendable {
     private let next = NIOLockedValueBox(ContinuousClock.now)
 

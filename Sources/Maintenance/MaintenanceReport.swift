@@ -5,26 +5,28 @@ import Logins
 import Metrics
 import Store
 
-/// The results of one round: numbers, and reasons of failures.
+/// The results of one round of background work: numbers, and reasons of failures.
 ///
 /// The report names no user. Readers of a log must not learn which users a round concerned.
 struct MaintenanceReport: Sendable {
     private var results: [String: Int] = [:]
     private var failures: [String: Int] = [:]
     private var cause: String?
-    /// Claimed identities left for a later round: requests to the provider had to pause, or the claim had expired.
+    /// The number of claimed identities left unchecked.
+    ///
+    /// Requests to the provider had to pause, or the claim had expired. A later round checks these identities.
     var left = 0
-    /// Purged rows, by kind.
+    /// The numbers of purged rows, by kind.
     var purged: [Expired: Int] = [:]
-    /// Purged sessions, all of which had ended.
+    /// The number of purged sessions, all of which had ended.
     var sessions = 0
-    /// Purged guests, all of whom had no session left.
+    /// The number of purged guests, all of whom had no session left.
     var guests = 0
-    /// Purged rows of the log of logins, past their retention.
+    /// The number of purged rows of the log of logins, past their retention.
     var logins = 0
-    /// Deleted tokens that were useless or no longer to be kept.
+    /// The number of deleted tokens that were useless or no longer to be kept.
     var forgotten = 0
-    /// Deletion requests that were carried out.
+    /// The number of deletion requests that were carried out.
     var erased = 0
 
     mutating func note(_ result: CheckResult, exchanged: Bool?) {
@@ -88,7 +90,7 @@ struct MaintenanceReport: Sendable {
         }
     }
 
-    /// Returns the round in the form for operators.
+    /// Returns the end and the failures of the round, which operators can read.
     func round(endedAt moment: Int64) -> MaintenanceRounds.Round {
         MaintenanceRounds.Round(ended: moment, failures: failures, cause: cause)
     }

@@ -10,7 +10,7 @@ package struct AdmittedProfile: Sendable {
     /// The reason of each omission, by the text of its path.
     private let leftOut: [String: Omission.Reason]
 
-    /// Checks a profile and keeps what fits.
+    /// Checks a profile and keeps the values that follow the rules for length, characters and form.
     ///
     /// - Parameters:
     ///   - profile: The provider's profile.
@@ -34,7 +34,9 @@ package struct AdmittedProfile: Sendable {
     /// Stands in a path for the name of an object member that paths cannot contain.
     private static let unnamed = "*"
 
-    /// Returns the member without the values that do not fit; nil when nothing remains.
+    /// Returns the member without the values that break a rule; nil if its name or its whole value breaks a rule.
+    ///
+    /// An object stays, even if none of its members remain.
     private static func admit(
         _ member: JSONObject.Member,
         _ shape: FieldShape,
@@ -64,7 +66,7 @@ package struct AdmittedProfile: Sendable {
         return .init(member.key, .object(JSONObject(members)))
     }
 
-    /// Returns the omission at a path, above it or below it, with its reason; nil when everything there fits.
+    /// Returns a value that was left out at a path, above it or below it, with the reason; nil if there is none.
     func omission(at path: FieldPath) -> (field: String, reason: Omission.Reason)? {
         // The fast path: almost no profile has omissions.
         guard !leftOut.isEmpty else { return nil }
@@ -90,7 +92,7 @@ extension AdmittedProfile {
         return .object([Key.fields: .object(fields), Key.leftOut: .object(JSONObject(reasons))])
     }
 
-    /// Reads the stored form; nil for a form of another version.
+    /// Reads the profile as a pending login stores it; nil if another version of the service stored another form.
     package init?(_ json: JSONValue) {
         guard let fields = json.object?[Key.fields]?.object, let reasons = json.object?[Key.leftOut]?.object else {
             return nil
@@ -106,12 +108,12 @@ extension AdmittedProfile {
 }
 
 extension JSONObject.Member {
-    /// Returns whether a mapping entry can name the field, and all of its value fits.
+    /// Returns whether a mapping entry can name the field, and the whole value follows the rules.
     fileprivate func fitsWhole(by catalogue: ProfileFields) -> Bool {
         FieldPath.isName(key.utf8) && misfit(with: catalogue.shape(of: key)) == nil
     }
 
-    /// Returns why the member's name or value does not fit; nil when both do.
+    /// Returns why the rules refuse the member's name or value; nil if they accept both.
     fileprivate func misfit(with shape: FieldShape) -> Omission.Reason? {
         TextRule.misfit(ofKey: key) ?? value.misfit(with: shape)
     }
@@ -135,6 +137,6 @@ extension JSONValue {
 }
 
 extension FieldShape {
-    /// Whether an object in this place is checked member by member.
+    /// Whether a value of this shape may be an object, which is then checked member by member.
     fileprivate var admitsObjects: Bool { TextRule(self).misfitOfOthers == nil }
 }

@@ -56,7 +56,7 @@ package enum ClientValue {
         }
     }
 
-    /// Returns the end of an error message about a value.
+    /// Returns the end of an error message about a value that does not fit the type of its property.
     private static func misfit(_ json: JSONValue, _ type: PropertyType) -> String {
         let isOffsetless = json.string.flatMap(MomentText.read(offsetless:)) != nil
         guard isOffsetless, type == .date || type == .dateTime else {

@@ -1,21 +1,24 @@
 package import Domain
 import Encodings
 
-/// A stored and a client's mapping, planned together for the properties of one application.
+/// The operator's stored mapping and a client's mapping, prepared together for the properties of one application.
 ///
-/// A plan costs microseconds and depends on its arguments only, so it can be cached as long as these stay the same.
+/// The preparation takes microseconds and depends only on its arguments. So a compiled mapping can be cached as long as
+/// the arguments stay the same.
 package struct CompiledMapping: Sendable {
-    /// The targets of values: entries of the stored mapping in their order, then the effective entries of the client's.
+    /// The properties that entries write, one for each effective entry.
+    ///
+    /// The entries of the stored mapping come first, in their order, then those of the client's mapping.
     package let targets: [MappingTarget]
     /// The fields to request from the provider, separated by commas.
     ///
     /// These are `id`, then each top-level field once, in the order of first use.
     package let fields: String
-    /// Undeclared properties that the client's mapping adds to `dynamicNames`.
+    /// The undeclared properties that the client's mapping writes and that the application does not have yet.
     package let newDynamicNames: [PropertyName]
     private let plans: [EntryPlan]
 
-    /// Plans two mappings.
+    /// Checks two mappings and prepares their entries.
     ///
     /// - Parameters:
     ///   - stored: The operator's mapping, which may write every property.
@@ -47,7 +50,7 @@ package struct CompiledMapping: Sendable {
         self.init(planner)
     }
 
-    /// Takes the valid plans of a planner, whatever problems other entries have.
+    /// Creates the mapping from the valid entries of a planner, without the entries that have problems.
     init(_ planner: MappingPlanner) {
         plans = planner.plans
         newDynamicNames = planner.newDynamicNames

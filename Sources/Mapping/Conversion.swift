@@ -10,7 +10,8 @@ enum Conversion {
     /// - Parameters:
     ///   - json: The value; `null` counts as lacking.
     ///   - type: The type of the entry's values.
-    /// - Returns: The value; lacking for half a birthday as a DATE; refused as the table says.
+    /// - Returns: The value; `lacking` for null, and for a birthday without year or day as a DATE; `refused` if the
+    ///   table has no conversion.
     static func convert(_ json: JSONValue, to type: PropertyType) -> Outcome<PropertyValue> {
         if json.isNull { return .lacking }
         return switch type {
@@ -79,7 +80,7 @@ enum Conversion {
         }
     }
 
-    /// Converts a value of an entry's own type to the type of its property.
+    /// Converts a value from the type that an entry names to the type of the entry's property.
     ///
     /// It refuses an integer without an equal DOUBLE, and combinations that `column(_:holds:)` excludes.
     static func store(_ value: PropertyValue, in column: PropertyType) -> Outcome<PropertyValue> {

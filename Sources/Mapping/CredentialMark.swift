@@ -7,12 +7,15 @@ enum CredentialMark {
         "oauth_token", "oauth_token_secret", "oauth_verifier", "refresh_token", "signed_request",
     ].map { Array($0.utf8) }
 
-    /// How often an address may be encoded, as a parameter value of an address inside further addresses.
+    /// The maximum number of layers of percent-encoding that are decoded.
+    ///
+    /// Each URL that is a parameter value of another URL adds a layer.
     private static let maxEncodings = 4
 
-    /// Returns whether a text assigns a value to one of the names, also within at most `maxEncodings` encodings.
+    /// Returns whether a text contains one of the names with `=` after it.
     ///
-    /// An address that is a parameter value of another address is encoded there with `%XX`.
+    /// The text is also searched after each decoding of `%XX`, up to `maxEncodings` times, since a URL that is a
+    /// parameter value of another URL is encoded there.
     static func isCarried(by text: String) -> Bool {
         var bytes = Array(text.utf8)
         for _ in 0...maxEncodings {
@@ -23,7 +26,7 @@ enum CredentialMark {
         return false
     }
 
-    /// Returns whether the bytes are one of the names, in any case.
+    /// Returns whether the bytes are one of the names, in upper or lower case.
     static func isName(_ bytes: some Collection<UInt8>) -> Bool {
         names.contains { $0.count == bytes.count && $0.elementsEqual(bytes.lazy.map(\.asciiLowercased)) }
     }

@@ -1,7 +1,9 @@
 import Domain
 import Encodings
 
-/// A pattern of days in texts: `yyyy`, `MM` and `dd` once each, with punctuation or spaces between them.
+/// The pattern of a date in a text, such as `dd.MM.yyyy`.
+///
+/// It has `yyyy`, `MM` and `dd` once each, with punctuation or spaces between them.
 package struct DatePattern: Sendable, Equatable {
     private enum Part: Sendable, Equatable {
         case year, month, day
@@ -44,7 +46,7 @@ package struct DatePattern: Sendable, Equatable {
         self.parts = parts
     }
 
-    /// Returns the day that a text spells by the pattern, as `YYYY-MM-DD`; lacking for a birthday without year or day.
+    /// Reads a date by the pattern and returns it as `YYYY-MM-DD`; `lacking` for a birthday without year or day.
     func read(_ value: JSONValue) -> Outcome<JSONValue> {
         guard case .string(let text) = value else { return .refused(value.kind) }
         if let date = date(text) { return .value(.string(date.description)) }

@@ -1,14 +1,16 @@
 import Domain
 import Encodings
 
-/// A mapping entry with the property that it writes: all that logins need, computed once and shared by reference.
+/// A mapping entry, checked and prepared for logins, with the property that it writes and the fields that it reads.
+///
+/// It is computed once. Logins share it by reference.
 final class EntryPlan: Sendable {
     let entry: MappingEntry
     let reference: EntryReference
     let target: MappingTarget
     /// The type to which a profile's values are converted first: the entry's own type, or else the property's.
     let type: PropertyType
-    /// The default in the property's type.
+    /// The default of the entry, converted to the property's type; nil if the entry has no default.
     let fallback: PropertyValue?
     private let clearing: Clearing
     /// The top-level fields that the entry reads, each once, with its permission.
@@ -16,7 +18,7 @@ final class EntryPlan: Sendable {
     /// The provider's fields.
     private let catalogue: ProfileFields
 
-    /// Plans an entry for a target in the users table.
+    /// Prepares an entry that writes to a place in the users table.
     init(
         _ entry: MappingEntry,
         _ reference: EntryReference,
@@ -87,7 +89,7 @@ final class EntryPlan: Sendable {
         return MappingProblem(.mappingInvalid, reference, in: .source, doubts.joined(separator: "; ")).message
     }
 
-    /// Returns the nearest known field, for the end of a message about an unknown one.
+    /// Returns the nearest known field, as a text for the end of a message about an unknown field.
     func hint(forUnknownField field: String) -> String {
         entry.from.paths.first { $0.field.hasSameBytes(as: field) }.map(catalogue.hint) ?? ""
     }
@@ -153,10 +155,11 @@ struct RequestedField: Sendable, Equatable {
     }
 }
 
-/// The result of an entry for one profile, before the rules of `sync`.
+/// The result of a mapping entry for one profile, before the entry's `sync` mode decides whether to write the value.
 enum EntryOutcome: Sendable {
     case value(PropertyValue)
-    /// The entry's default. The profile lacks the value, or the value was left out (then with the omission).
+    /// The entry's default, since the profile lacks the value or the value was left out. The omission is set if the
+    /// value was left out.
     case fallback(PropertyValue, Omission?)
     /// The profile lacks the value, and the property stays unchanged.
     case missing([MissingField])
@@ -171,7 +174,8 @@ enum EntryOutcome: Sendable {
 extension EntryPlan {
     /// Returns the result of the entry in a login; a preview shows the same.
     ///
-    /// An entry that reads a left-out value gets nothing: half of a template or of a list is not the user's value.
+    /// If the check of the profile left out a value that the entry reads, the entry gets no value at all: half of a
+    /// template or of a list is not the user's value.
     func outcome(for profile: AdmittedProfile, grantedScopes: [String]?) -> EntryOutcome {
         if let (field, reason) = entry.from.paths.lazy.compactMap(profile.omission).first {
             return outcome(without: field, reason)
@@ -188,15 +192,17 @@ extension EntryPlan {
         }
     }
 
-    /// Returns the result for a left-out value, which says nothing about the property and so does not clear it.
+    /// Returns the result for a value that the check of the profile left out.
+    ///
+    /// Such a value says nothing about the property, so the property is not cleared.
     private func outcome(without field: String, _ reason: Omission.Reason) -> EntryOutcome {
         let omission = Omission(property: target.name, field: field, reason: reason)
         if let fallback { return .fallback(fallback, omission) }
         return target.required ? .refused(.leftOut(self, omission), omission) : .leftOut(omission)
     }
 
-    /// Returns the fields because of which the entry has no value: the absent ones; if none is absent, all of its
-    /// fields.
+    /// Returns the fields that explain why the entry has no value: its absent fields, or all its fields if none is
+    /// absent.
     func absentFields(in profile: JSONObject, grantedScopes: [String]?) -> [AbsentField] {
         let absent = fields.filter { profile.present($0.name) == nil }
         return (absent.isEmpty ? fields : absent).map { field in

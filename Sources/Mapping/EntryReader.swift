@@ -2,7 +2,7 @@ import Description
 import Domain
 import Encodings
 
-/// A sentence about a broken rule of documents; it quotes nothing from the document.
+/// The error of an invalid mapping document, as a sentence that quotes nothing from the document.
 struct DocumentError: Error {
     let text: String
 
@@ -11,10 +11,10 @@ struct DocumentError: Error {
     }
 }
 
-/// A reader of one entry of a document; it collects all problems of the entry.
+/// A reader of one entry of a mapping document; it collects all problems of the entry.
 struct EntryReader {
     private(set) var problems: [MappingProblem] = []
-    /// The property, known even when another part of the entry is invalid.
+    /// The property that the entry writes, known even if another part of the entry is invalid.
     private(set) var target: PropertyName?
     private let reference: EntryReference
 
@@ -22,7 +22,7 @@ struct EntryReader {
         self.reference = reference
     }
 
-    /// Reads a member of the dictionary form; nil when there are problems.
+    /// Reads an entry in the dictionary form, a member such as `"email": "email"`; nil when there are problems.
     mutating func pair(_ member: JSONObject.Member) -> MappingEntry? {
         let from = source(member.key)
         guard case .string(let name) = member.value else {
@@ -43,7 +43,7 @@ struct EntryReader {
         )
     }
 
-    /// Reads an element of the list form; nil when there are problems.
+    /// Reads an entry in the list form, an object with `from` and `to`; nil when there are problems.
     mutating func entry(_ json: JSONValue) -> MappingEntry? {
         guard let object = json.object else {
             invalid("an entry is an object, not \(json.kind)")
@@ -141,7 +141,7 @@ struct EntryReader {
         return name
     }
 
-    /// Reads a word of an enumeration; nil when absent or wrong.
+    /// Reads a member of an entry that must be one of several words; nil when absent or wrong.
     private mutating func word<Words>(_ words: Words.Type, _ key: String, _ object: JSONObject) -> Words?
     where Words: RawRepresentable<String> & CaseIterable {
         guard let json = object.present(key) else { return nil }

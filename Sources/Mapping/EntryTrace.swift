@@ -2,7 +2,7 @@ import Domain
 import Encodings
 
 extension EntryPlan {
-    /// Returns the trace of the entry in a login with this outcome.
+    /// Returns what the entry does in a login with this outcome, with the reason, for a preview.
     func traced(
         _ outcome: EntryOutcome,
         _ profile: AdmittedProfile,
@@ -78,7 +78,9 @@ extension EntryPlan {
         }
     }
 
-    /// Returns the decision of `sync` about a value, or about clearing the property when the value is nil.
+    /// Returns whether the entry's `sync` mode lets a login write a value, and why.
+    ///
+    /// A nil value means that the login would clear the property.
     private func decision(
         on value: PropertyValue?,
         _ change: TracedEntry.Outcome,

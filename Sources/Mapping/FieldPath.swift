@@ -7,7 +7,7 @@ import Encodings
 package struct FieldPath: Sendable, Equatable {
     /// The outermost name, which is requested from the provider.
     package let field: String
-    /// The names inside it.
+    /// The names after `field`, outermost first; empty for a path of one name.
     package let inner: [String]
     package let text: String
 
@@ -41,7 +41,7 @@ package struct FieldPath: Sendable, Equatable {
         return value
     }
 
-    /// Returns whether the profile has the object that would contain the value.
+    /// Returns whether the profile has the object that would contain the value at this path.
     func isInsideObject(of profile: JSONObject) -> Bool {
         var value = profile.present(field)
         for name in inner.dropLast() { value = value.flatMap { Self.step(into: $0, name) } }

@@ -1,7 +1,7 @@
 import Domain
 package import Encodings
 
-/// The kind of value that a field has, known before any profile.
+/// The kind of value that a field of a provider's profile has, known before a profile arrives.
 package indirect enum FieldShape: Sendable, Equatable {
     case unknown
     /// A line of text.
@@ -19,7 +19,7 @@ package indirect enum FieldShape: Sendable, Equatable {
     case boolean
     case list(of: FieldShape)
     case object([String: FieldShape])
-    /// One of these values.
+    /// One of these values, which a lookup table of the mapping can give.
     case constants([JSONValue])
 
     /// Returns the shape of a member; nil if values of this shape have no members.
@@ -67,7 +67,7 @@ package indirect enum FieldShape: Sendable, Equatable {
         }
     }
 
-    /// Returns whether values of this shape can fit a type at all.
+    /// Returns whether values of this shape can be converted to a property type.
     func fits(_ type: PropertyType) -> Bool {
         switch self {
         case .unknown: true

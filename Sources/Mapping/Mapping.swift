@@ -11,7 +11,9 @@
 package import Domain
 package import Encodings
 
-/// A mapping document that fulfils all rules that can be checked without an application.
+/// A valid mapping document: rules that write fields of a provider's profile to properties of a user.
+///
+/// The rules that depend on an application, such as its properties, are not checked yet.
 package struct Mapping: Sendable, Equatable {
     /// The entries in the order of the document; an entry's index is its position in messages.
     package let entries: [MappingEntry]
@@ -42,9 +44,9 @@ package struct MappingEntry: Sendable, Equatable {
     package let sync: SyncMode
     /// Whether a login fails when the profile lacks the value and there is no default.
     package let required: Bool
-    /// The value in place of a lacking one; never JSON null.
+    /// The value to write if the profile lacks a value; never JSON null.
     package let `default`: JSONValue?
-    /// The treatment of the property when a later profile lacks the value; nil for the rule of `Clearing`.
+    /// The treatment of the property when a later profile lacks the value; nil for the default rule in `Clearing`.
     package let whenMissing: WhenMissing?
     /// The transforms in their order, before the default and the conversion.
     package let transforms: [Transform]

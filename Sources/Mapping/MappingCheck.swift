@@ -48,14 +48,14 @@ package enum MappingCheck {
         }
     }
 
-    /// Returns the top-level fields that a mapping reads, in the form of a request; empty if unreadable.
+    /// Returns the top-level fields that the valid entries of a mapping read, each once, separated by commas.
     package static func fields(of document: JSONValue) -> String {
         let names = MappingDocument(document, origin: .stored).entries.flatMap { $0.entry.from.paths.map(\.field) }
         return names.enumerated().filter { !names[..<$0.offset].contains($0.element) }.map(\.element)
             .joined(separator: ",")
     }
 
-    /// Returns problems for the entries that read fields which the provider reports as unknown.
+    /// Returns a problem for each path of the mapping whose field the provider reports as unknown.
     package static func problems(
         of document: JSONValue,
         unknown: [String],

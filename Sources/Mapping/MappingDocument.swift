@@ -1,7 +1,9 @@
 import Domain
 import Encodings
 
-/// A mapping document; it is read past invalid entries, so one reading finds all problems.
+/// The result of reading a mapping document: its valid entries and all its problems.
+///
+/// Reading continues after an invalid entry, so that one reading finds all problems.
 struct MappingDocument {
     /// The valid entries with their positions in the document.
     private(set) var entries: [(entry: MappingEntry, reference: EntryReference)] = []

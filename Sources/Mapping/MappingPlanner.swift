@@ -1,9 +1,9 @@
 import Description
 import Domain
 
-/// A planner that collects the plans and the problems of an application's mappings.
+/// A planner that prepares the entries of an application's mappings and collects their problems.
 struct MappingPlanner {
-    /// The result of planning one entry.
+    /// The result for one mapping entry: it is prepared, has no effect, or is invalid.
     enum Step: Sendable {
         case plan(EntryPlan)
         /// A client's entry that has no effect, with the reason as a sentence.
@@ -126,7 +126,7 @@ extension EntryReference {
 }
 
 extension EntryPlan {
-    /// Plans an entry of a stored mapping, which may write every declared property.
+    /// Prepares an entry of the operator's stored mapping, which may write every declared property.
     convenience init(
         stored entry: MappingEntry,
         _ reference: EntryReference,

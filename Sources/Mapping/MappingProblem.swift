@@ -3,16 +3,16 @@ package import Encodings
 
 /// The author of a mapping.
 package enum MappingOrigin: String, Sendable {
-    /// The operator.
+    /// The operator, whose mapping the service stores.
     case stored
     /// The client, which sends the mapping with the login; the mapping is untrusted.
     case client
 }
 
-/// An entry of a mapping in messages and responses.
+/// The position, source and property of a mapping entry, for messages and responses.
 ///
-/// Its texts may come from a client. They appear only when they are short and consist of characters without a meaning
-/// in SQL, HTML or a terminal; otherwise only the position identifies the entry.
+/// The texts may come from a client. They appear only if they are short and have only characters without a meaning in
+/// SQL, HTML or a terminal. Otherwise, only the position identifies the entry.
 package struct EntryReference: Sendable, Equatable {
     package let origin: MappingOrigin
     /// The position in the document, counted from 0.
@@ -20,7 +20,7 @@ package struct EntryReference: Sendable, Equatable {
     package let type: PropertyType?
     /// Whether the document has the list form; in the dictionary form, an entry is one member and has no parts.
     let isListed: Bool
-    /// The source as written, any text.
+    /// The entry's source as the document has it, which may be any text.
     private let source: String?
     private let target: String?
 
@@ -64,7 +64,7 @@ package struct EntryReference: Sendable, Equatable {
         }
     }
 
-    /// The value of `errorData.entry`.
+    /// The entry as the value of `errorData.entry` in a response.
     package var json: JSONValue {
         var object: JSONObject = ["mapping": .string(origin.rawValue), "position": .integer(Int64(position))]
         if let from { object.append("from", .string(from)) }
@@ -114,7 +114,7 @@ package struct MappingProblem: Error, Sendable, Equatable {
     /// The position of the entry, counted from 0.
     package var position: Int? { entry?.position }
 
-    /// An element of `errorData.problems`.
+    /// The problem as an element of `errorData.problems` in a response.
     package var json: JSONValue {
         var object: JSONObject = ["reason": .string(reason.rawValue), "message": .string(message)]
         if let entry { object.append("entry", entry.json) }

@@ -1,6 +1,6 @@
 package import Domain
 
-/// The target of an entry's value.
+/// The property that a mapping entry writes, with the entry's rules for writing it.
 package struct MappingTarget: Sendable, Equatable {
     /// A place in the users table.
     package enum Place: Sendable, Equatable {
@@ -41,17 +41,18 @@ package struct MappingTarget: Sendable, Equatable {
     }
 }
 
-/// The result of a mapping for a profile.
+/// What a mapping makes of one profile: the values of properties, and what the profile lacks.
 package struct MappedProfile: Sendable {
-    /// The values for `CompiledMapping.targets`, in the same order; nil for lacking ones.
+    /// The values for `CompiledMapping.targets`, in the same order; nil where the profile gives no value.
     package let values: [PropertyValue?]
     /// The properties to clear if their `sync` overwrites the present value; their values in `values` are nil.
     package let cleared: [PropertyName]
-    /// The fields for lack of which properties stay unchanged or are cleared, in the order of the targets.
+    /// The fields that the profile lacks, so that properties stay unchanged or are cleared, in the order of the
+    /// targets.
     ///
-    /// Entries with a default have none.
+    /// Fields of entries with a default are not included.
     package let missing: [MissingField]
-    /// The omissions, including those replaced by a default.
+    /// The values of the profile that were left out, including those that a default replaces.
     package let omissions: [Omission]
 
     /// The provider's permissions that would have given missing values, each once.

@@ -46,7 +46,7 @@ package struct TracedEntry: Sendable {
     package let value: PropertyValue?
     /// The user's current value; nil when empty, and when the login creates the user.
     package let current: PropertyValue?
-    /// The explanation in sentences.
+    /// The reason for the outcome, in sentences.
     package let why: String
     /// The field that the profile lacks, or whose value is left out.
     package let field: String?
@@ -57,7 +57,7 @@ package struct TracedEntry: Sendable {
     /// A warning about the fields that the entry reads.
     package let warning: String?
 
-    /// The trace in a response.
+    /// The trace of the entry as JSON for the response to a preview.
     package var json: JSONValue {
         var object: JSONObject = [
             "mapping": .string(origin.rawValue), "position": .integer(Int64(position)), "from": .string(from),

@@ -1,7 +1,7 @@
 package import Domain
 package import Encodings
 
-/// The stored and the client's mapping, planned as for a login, with their problems; previews use them.
+/// The stored and the client's mapping in a preview, which shows what each entry would do in a login.
 package struct MappingTracer: Sendable {
     /// The two mappings without their invalid entries.
     ///
@@ -12,7 +12,7 @@ package struct MappingTracer: Sendable {
     private let steps: [MappingPlanner.Step]
     private let properties: [Property]
 
-    /// Plans two mappings as `CompiledMapping` does, but continues after problems.
+    /// Prepares two mappings as `CompiledMapping` does, but continues after problems.
     ///
     /// - Parameters:
     ///   - stored: The operator's mapping.

@@ -13,11 +13,11 @@ package struct Omission: Sendable, Equatable {
     }
 
     package let property: PropertyName
-    /// The place in the profile, or the entry's template.
+    /// The path of the value in the profile, or the template of the mapping entry.
     package let field: String
     package let reason: Reason
 
-    /// The omission in the log.
+    /// The omission as a text for the log.
     package var text: String { "\(property) \(reason.rawValue)" }
 }
 

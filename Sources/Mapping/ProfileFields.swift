@@ -12,13 +12,15 @@ package struct ProfileFields: Sendable {
     let provider: String
     /// A fictitious profile with all listed fields.
     package let sample: JSONObject
-    /// Names of fields in other systems, such as claims of an ID token, each with the field here.
+    /// The field for each name that other systems use, such as a claim of an ID token.
     private let synonyms: [String: String]
     /// Whether the provider refuses every login that requests a field unknown to it.
     private let refusesUnknownFields: Bool
     /// The fields in the order of display.
     private let order: [String]
-    /// The fields by name, which is at most 128 ASCII bytes of the service's own grammar.
+    /// The fields by name.
+    ///
+    /// A mapping path can contain each of these names (`FieldPath`).
     private let fields: [String: Field]
 
     package init(
@@ -37,6 +39,8 @@ package struct ProfileFields: Sendable {
     }
 
     /// The catalogue of an unknown provider.
+    ///
+    /// It has no fields and gives no warnings.
     package static let none = ProfileFields(of: "the provider", [:])
 
     /// The names of the listed fields.
@@ -81,7 +85,8 @@ package struct ProfileFields: Sendable {
         return nil
     }
 
-    /// Returns the nearest known path, for the end of a message about an unknown one; empty when none is near.
+    /// Returns the nearest known path, as a text for the end of a message about an unknown path; empty when none is
+    /// near.
     func hint(for path: FieldPath) -> String {
         guard let field = fields[path.field] == nil ? nearest(path.field) : path.field else { return "" }
         var (names, shape) = ([field], self.shape(of: field))
@@ -98,7 +103,7 @@ package struct ProfileFields: Sendable {
 
     private func nearest(_ field: String) -> String? { synonyms[field] ?? NearestName.of(field, among: order) }
 
-    /// The paths of the catalogue to values that are no objects, with the sample's values.
+    /// The paths of all listed values except objects, each with its permission, its kind of value and a sample value.
     ///
     /// An element is `{"path": "picture.data.url", "permission": text|null, "holds": "an address of the web", "sample":
     /// …}`.

@@ -1,7 +1,7 @@
 import Domain
 import Encodings
 
-/// The rule for a text of a profile.
+/// The rule for the length, characters and form of a text in a profile.
 enum TextRule {
     /// One line: names, places, words.
     case line
@@ -21,7 +21,7 @@ enum TextRule {
         }
     }
 
-    /// Returns why a text does not fit; nil when it does.
+    /// Returns why the rule refuses a text; nil if it accepts the text.
     func misfit(of text: String) -> Omission.Reason? {
         guard text.utf8.count <= maxBytes else { return .tooLong }
         // The fast path: one pass over the bytes shows that almost all texts need no further check.
@@ -45,7 +45,7 @@ enum TextRule {
         }
     }
 
-    /// The reason why a value that is neither a text nor null does not fit.
+    /// The reason why the rule refuses values other than texts and null, such as numbers; nil if it accepts them.
     var misfitOfOthers: Omission.Reason? {
         switch self {
         case .email: .notAnEmail
@@ -54,9 +54,10 @@ enum TextRule {
         }
     }
 
-    /// Returns why the name of an object's member does not fit; nil when it does.
+    /// Returns why the name of an object's member is refused; nil if it is accepted.
     ///
-    /// The name is stored with the value. Pages at Facebook, for example, have an `access_token`.
+    /// The name is stored with the value, so names of credentials are refused. Pages at Facebook, for example, have an
+    /// `access_token`.
     static func misfit(ofKey key: String) -> Omission.Reason? {
         CredentialMark.isName(Array(key.utf8)) ? .credential : line.misfit(of: key)
     }

@@ -24,7 +24,7 @@ package enum Transform: Sendable, Equatable {
 }
 
 extension Transform {
-    /// The transform in a document.
+    /// The transform as a mapping document contains it.
     var json: JSONValue {
         switch self {
         case .trim: return .string("trim")

@@ -11,15 +11,15 @@ package enum WhenMissing: String, Sendable, CaseIterable {
 /// The condition under which an entry clears its property.
 enum Clearing: Sendable {
     case never
-    /// Whenever the profile lacks the value.
+    /// The entry clears its property whenever the profile lacks the value.
     case always
-    /// When the profile has the object that would contain the value.
+    /// The entry clears its property if the profile has the object that would contain the value, but not the value.
     ///
     /// A value absent from the object no longer exists. If the object is absent, too, nothing is known: perhaps the
     /// login did not ask for the permission.
     case insideObject
 
-    /// Creates the condition from the entry, or from the default rules.
+    /// Creates the condition from the entry's `whenMissing`, or from the default rules if the entry has none.
     ///
     /// - Parameters:
     ///   - entry: The entry.

@@ -26,7 +26,7 @@ package final class LogLevel: Sendable {
     /// It is an atomic, since every log statement reads it.
     private let position: Synchronization.Atomic<Int>
     private let change = NIOLockedValueBox((number: 0, until: Int64?.none))
-    /// The queue on which changes end, in the order of their ends.
+    /// The queue that restores the configured level at the time when a change ends.
     let queue = DispatchQueue(label: "log level")
 
     package init(_ configured: Logger.Level = .info) {

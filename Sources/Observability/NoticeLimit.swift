@@ -49,7 +49,7 @@ package final class NoticeLimit: Sendable {
 
 /// The number of lines of each kind in the current second.
 ///
-/// Times are arguments.
+/// Callers pass the current time.
 struct Repetitions: Sendable {
     typealias Instant = ContinuousClock.Instant
 
@@ -60,9 +60,10 @@ struct Repetitions: Sendable {
 
     enum Verdict: Equatable {
         case written
-        /// `isFirst`: no other line was left out since the last call of `takeLeftOut`.
+        /// The line exceeds the limit and is left out.
         ///
-        /// The caller must then call it again later.
+        /// `isFirst` is true if no other line was left out since the last call of `takeLeftOut`. The caller must then
+        /// call `takeLeftOut` later.
         case leftOut(isFirst: Bool)
     }
 

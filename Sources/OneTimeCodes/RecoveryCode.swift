@@ -7,7 +7,7 @@ package struct RecoveryCode: Sendable {
     /// 16 characters of Crockford's Base32.
     private let characters: String
 
-    /// Creates the ten codes of a user.
+    /// Creates ten new recovery codes for a user.
     package static func ten(_ random: RandomSource) -> [RecoveryCode] { (0..<10).map { _ in RecoveryCode(random) } }
 
     private init(_ random: RandomSource) {

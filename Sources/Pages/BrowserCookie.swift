@@ -6,7 +6,7 @@ package import HTTPTypes
 /// No script can read the cookie.
 ///
 /// The prefix `__Host-` requires HTTPS, and keeps other hosts of the domain from setting the cookie. Deployments
-/// without HTTPS have no prefix. They are for development, on loopback.
+/// without HTTPS have no prefix. Such deployments are for development, on loopback.
 package struct BrowserCookie: Sendable {
     /// The requests in which a browser sends the cookie.
     package enum SameSite: String, Sendable {

@@ -41,11 +41,10 @@ extension WebPage {
 extension InlineAsset {
     static let handOver = InlineAsset(PackageResources.handOver_js)
     static let lateHandOver = InlineAsset(PackageResources.lateHandOver_js)
-    /// The passkey script.
+    /// The script by which a button of a form creates or uses a passkey in the browser.
     ///
-    /// When the button sends the form, the script asks the browser for a passkey.
-    ///
-    /// The form then contains the passkey's response as RegistrationResponseJSON or AuthenticationResponseJSON
-    /// (WebAuthn level 3 §5.1). The script writes this JSON itself, since some browsers cannot.
+    /// When the button sends the form, the script asks the browser for a passkey. The form then contains the passkey's
+    /// response as RegistrationResponseJSON or AuthenticationResponseJSON (WebAuthn level 3 §5.1). The script writes
+    /// this JSON itself, since some browsers cannot.
     package static let passkey = InlineAsset(PackageResources.passkey_js)
 }

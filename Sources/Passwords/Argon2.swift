@@ -48,7 +48,7 @@ struct Argon2Hash: PasswordHash {
     /// The largest product of memory and passes: 1 GiB takes about a second.
     private static let maxWorkKiB = 1_048_576
 
-    /// The versions by their texts.
+    /// The version numbers of Argon2, by their texts in a hash.
     ///
     /// Version 19 dates from 2016. A hash without a version has version 16.
     private static let versions: [String: UInt32] = ["v=16": 0x10, "v=19": 0x13]

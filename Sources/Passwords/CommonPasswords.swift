@@ -3,10 +3,10 @@ import Encodings
 
 /// The most common passwords, in lower case.
 ///
-/// `common-passwords.txt` has the 6000 most common passwords of four or more characters, and the 30,000 most common of
-/// 15 or more, as counted from leaks for zxcvbn (Dropbox, MIT licence). Few of them are long enough to be allowed, but
-/// users reach a minimum length by concatenating common passwords. So a password is common when it consists of up to
-/// three of them.
+/// `common-passwords.txt` has the 6000 most common passwords of four or more characters, and all passwords of 15 or
+/// more characters among the 30,000 most common. They were counted from leaks for zxcvbn (Dropbox, MIT licence). Few of
+/// them are long enough to be allowed, but users reach a minimum length by concatenating common passwords. So a
+/// password is common when it consists of up to three of them.
 struct CommonPasswords: Sendable {
     static let shared = CommonPasswords(list: EmbeddedFiles.commonPasswords)
 

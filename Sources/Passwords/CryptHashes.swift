@@ -3,8 +3,8 @@ import Encodings
 
 /// A hash of bcrypt: `$2b$12$`, 22 characters of salt and 31 of the hash.
 ///
-/// bcrypt reads only the first 72 bytes of a password. The former system accepted a longer password by these bytes
-/// alone, and so does the first login here. That login then hashes the whole password anew.
+/// bcrypt reads only the first 72 bytes of a password. The system that the hash comes from accepted a longer password
+/// by these bytes alone. So does the first login here, which then stores a new hash of the whole password.
 struct BcryptHash: PasswordHash {
     private let setting: String
     private let hash: [UInt8]

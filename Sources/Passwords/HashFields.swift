@@ -3,14 +3,14 @@ import Encodings
 
 /// The fields of a hash in its text form, between dollar signs.
 ///
-/// Parsing is strict: a number, a parameter or a byte can be written in one way only.
+/// Parsing is strict: a number can be written in one way only, and unknown or repeated parameters are refused.
 struct HashFields {
     /// The largest size of a text in bytes.
     static let longestText = 1024
 
     private let fields: [Substring]
 
-    /// Splits the text.
+    /// Splits a hash into its fields.
     ///
     /// - Throws: `unknownForm` for a text that is too long, or is not printable ASCII.
     init(_ text: Secret) throws(ForeignHashProblem) {
@@ -44,7 +44,7 @@ struct HashFields {
         return number
     }
 
-    /// Parses parameters such as `m=65536,t=2,p=1`, each of which must occur once.
+    /// Parses parameters such as `m=65536,t=2,p=1`; refuses an unknown parameter, and one that occurs twice.
     static func parameters(_ text: Substring, _ names: [String]) throws(ForeignHashProblem) -> [String: Substring] {
         var values: [String: Substring] = [:]
         for pair in text.split(separator: ",", omittingEmptySubsequences: false) {
@@ -66,7 +66,9 @@ struct HashFields {
 }
 
 extension [String: Substring] {
-    /// Returns the number of a parameter.
+    /// Returns the value of a parameter as a number.
+    ///
+    /// - Throws: `malformed` if the value is absent or no number; `costly` if the number is outside the range.
     func number(_ name: String, in range: ClosedRange<Int>) throws(ForeignHashProblem) -> Int {
         guard let text = self[name] else { throw .malformed("it lacks the parameter \(name)") }
         let number = try HashFields.number(text)

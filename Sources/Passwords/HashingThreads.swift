@@ -5,9 +5,9 @@ import NIOConcurrencyHelpers
 
 /// A pool of threads for computing hashes, of a bounded size.
 ///
-/// Callers have waited for their turn (`FairQueue`). Swift's own pool has a thread for each core and serves all other
-/// requests. A thread of this pool begins when there is work and ends when there is none. Its start costs next to
-/// nothing, compared with tens of milliseconds of work.
+/// Callers have waited for their turn (`FairQueue`). Hashes are not computed on Swift's own pool, which has only one
+/// thread for each core: other requests would wait for them. A thread of this pool begins when there is work and ends
+/// when there is none. Its start costs next to nothing, compared with tens of milliseconds of work.
 final class HashingThreads: Sendable {
     private struct Job: Sendable {
         let run: @Sendable () -> Void
@@ -22,7 +22,9 @@ final class HashingThreads: Sendable {
     private let state = NIOLockedValueBox(State())
     private let maxThreads: Int
 
-    /// Units of `nice`: another thread of the machine that wants the core gets about nine tenths of it.
+    /// The `nice` value of the threads, which lowers their priority.
+    ///
+    /// If another thread competes for a core, that other thread gets about nine tenths of the time.
     private static let niceness: Int32 = 10
 
     init(count: Int) {

@@ -27,7 +27,7 @@ extension [UInt8] {
         Swift.withUnsafeBytes(of: value.bigEndian) { append(contentsOf: $0) }
     }
 
-    /// See ``Swift/String/readArray(_:)`` for the format.
+    /// Appends an SQL array of type `text[]`; ``Swift/String/readArray(_:)`` describes the format.
     private mutating func append(array texts: [String]) {
         append(integer: Int32(texts.isEmpty ? 0 : 1))
         append(integer: Int32(0))

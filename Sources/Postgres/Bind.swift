@@ -27,7 +27,7 @@ package enum Bind: Sendable, Hashable {
     /// A typed NULL.
     case null(NullType)
 
-    /// The types of a NULL: those of the other cases.
+    /// The SQL types that a bound NULL can have.
     package enum NullType: Sendable, Hashable, CaseIterable {
         case text, int64, double, bool, uuid, bytes, timestamp, day, json, texts
     }

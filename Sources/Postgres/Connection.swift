@@ -1,10 +1,10 @@
 internal import CLibPQ
 
-/// An open connection in pipeline mode.
+/// An open connection in libpq's pipeline mode.
 ///
-/// It sends requests and tells which request a response belongs to.
+/// The connection sends requests and tells which request a response belongs to.
 ///
-/// Not Sendable: it belongs to the pool and is used on the loop only.
+/// Not Sendable: the connection belongs to ``ConnectionPool``, and only the thread of its ``EventLoop`` uses it.
 final class Connection {
     typealias Pipeline = PipelineStateMachine<Request, ResultSet>
 
@@ -19,7 +19,7 @@ final class Connection {
         case brokenMidway
     }
 
-    /// The result of reading.
+    /// The next event in the data that was read from the server.
     enum Reading {
         case completion(Pipeline.Completion)
         /// A script has ended, with its first error if there was one.
@@ -31,13 +31,13 @@ final class Connection {
     /// The limits for prepared statements.
     struct Preparing {
         let isEnabled: Bool
-        /// The most bytes of the texts that stay prepared.
+        /// The most bytes of SQL text in the statements that stay prepared.
         let kept: Int
         /// The bytes of discarded statement texts after which the connection is replaced, to free the server's memory.
         let discarded: Int
     }
 
-    /// A request by the simple protocol, outside of pipeline mode.
+    /// A request by PostgreSQL's simple query protocol, which libpq sends only outside of pipeline mode.
     private struct Script {
         let request: Request
         var outcome = Pipeline.Outcome.nothing
@@ -53,7 +53,7 @@ final class Connection {
     private var prepared: PreparedStatements
     private var script: Script?
 
-    /// When the oldest request in flight became the oldest.
+    /// Since when the connection waits for the response to the oldest request in flight.
     private(set) var oldestSince: ContinuousClock.Instant
     /// Whether libpq may hold data that has not been sent yet.
     private(set) var needsFlush = false
@@ -61,7 +61,7 @@ final class Connection {
 
     /// Whether the connection takes no more requests and is closed once the last one is answered.
     var isRetiring = false
-    /// Whether an overdue response makes the connection count as lost.
+    /// Whether the connection counts as lost when a response is overdue.
     var isWatched = true
 
     /// Takes over a connection that has just been established.
@@ -357,7 +357,7 @@ final class Connection {
 
     /// Returns the requests without a response when the connection is lost.
     ///
-    /// A refused request has the server's error.
+    /// If the server has refused the request before the loss, the server's error is returned with it.
     func orphans() -> [Pipeline.Orphan] {
         var orphans = pipeline.lost()
         if let script {

@@ -1,6 +1,6 @@
-/// Waiting of callers, on any thread, for events on the loop.
+/// The methods by which callers on any thread wait for the event loop's thread.
 extension ConnectionPool {
-    /// Passes the request to the loop and waits for its outcome, or until the task is cancelled.
+    /// Passes the request to the event loop and waits for its outcome, or until the task is cancelled.
     nonisolated(nonsending) func perform(
         _ request: Request,
         cancellable: Bool = true
@@ -21,7 +21,7 @@ extension ConnectionPool {
         }
     }
 
-    /// Waits for an exclusive connection.
+    /// Leases a connection for exclusive use, and waits until one is free.
     nonisolated(nonsending) func acquire(_ purpose: Lease.Purpose) async throws(PostgresError) -> Lease {
         let request = LeaseRequest(purpose)
         let outcome = await withTaskCancellationHandler {

@@ -1,4 +1,4 @@
-/// Closing connections and notifying their users.
+/// The methods that close connections and notify the callers that use them.
 extension ConnectionPool {
     /// Lets the connection take no more statements.
     ///

@@ -28,7 +28,7 @@ final class ConnectionAttempt {
 
 /// Opening connections: one host after the other, each within its time limit, without blocking.
 extension ConnectionPool {
-    /// Begins an attempt for each wanted connection, as far as the gate permits.
+    /// Begins to open each connection that is wanted, as far as ``ReconnectGate`` permits.
     func openWanted() {
         guard case .running = life else { return }
         for index in slots.indices {

@@ -1,10 +1,10 @@
 /// Exclusive connections: leasing them, and cleaning their sessions.
 extension ConnectionPool {
-    /// A session that is being cleaned.
+    /// The cleaning of a returned session: the server undoes the changes that the lease has made to the session.
     struct Cleaning {
         /// The use that the connection was leased for.
         ///
-        /// After the use as a session, prepared statements are dropped, too.
+        /// After `session`, prepared statements are dropped, too.
         let purpose: Lease.Purpose
         let statements: [Statement]
         var answered = 0
@@ -84,7 +84,7 @@ extension ConnectionPool {
         }
     }
 
-    /// Handles the response to a statement of the cleaning.
+    /// Handles the server's response to a statement that cleans a session.
     func cleaned(_ index: Int, _ outcome: Request.Outcome) {
         guard case .success = outcome else {
             lose(index)
@@ -96,7 +96,7 @@ extension ConnectionPool {
         perform(leases.cleaned(place: index - pipelined))
     }
 
-    /// Ends the cleaning, when the session is clean or lost.
+    /// Ends the cleaning when the session is clean or lost, and resumes the caller that waits for the end.
     func endCleaning(_ index: Int) {
         cleanings.removeValue(forKey: index)?.continuation?.resume()
     }

@@ -1,12 +1,12 @@
 /// Connections for `LISTEN`, one for each stream of notifications.
 extension ConnectionPool {
-    /// A stream of notifications, with a slot of its own.
+    /// A stream of notifications, which has a connection of its own.
     struct Listener {
         let subscription: Subscription
         var machine: ListenStateMachine
     }
 
-    /// Opens a connection for a stream whose reading has begun.
+    /// Opens a connection for a stream of notifications whose reading has begun.
     func listen(_ subscription: Subscription) {
         // A subscription that ended before this message was read stays ended.
         guard !subscription.isEnded else { return }
@@ -27,14 +27,14 @@ extension ConnectionPool {
         }
     }
 
-    /// Closes the connection of a stream that is no longer read.
+    /// Closes the connection of a stream of notifications that is no longer read.
     func unlisten(_ subscription: Subscription) {
         guard let index = listeners.firstIndex(where: { $0?.subscription === subscription }) else { return }
         listeners[index] = nil
         closeSlot(slot(ofListener: index))
     }
 
-    /// Ends all streams.
+    /// Ends all streams of notifications, and closes their connections.
     func endListening() {
         for index in listeners.indices {
             listeners[index]?.subscription.end()
@@ -45,17 +45,17 @@ extension ConnectionPool {
 
     /// Closes the connections of all listeners, since their server takes no more writes.
     ///
-    /// They connect to another server.
+    /// The listeners then connect to another server.
     func listenElsewhere() {
         for index in listeners.indices { lose(slot(ofListener: index)) }
     }
 
-    /// Notes that the connection of the listener was opened.
+    /// Sends `LISTEN` on the connection that was opened for a stream of notifications.
     func listenerConnected(_ index: Int) {
         perform(listeners[index]?.machine.connected(now: now), listener: index)
     }
 
-    /// Handles the response to the listener's LISTEN.
+    /// Handles the server's response to the `LISTEN` of a stream of notifications.
     func listenerAnswered(_ index: Int, _ outcome: Request.Outcome) {
         var isRefusal = false
         if case .failure(let error) = outcome {

@@ -47,7 +47,7 @@ extension ConnectionPool {
         }
     }
 
-    /// Sends queued statements as far as the lanes have room.
+    /// Sends queued statements, as far as the pipelined connections have room.
     func sendWaiting() {
         while let (request, _, lane) = dispatch.next(now: now) { send(request, lane: lane) }
     }
@@ -81,7 +81,7 @@ extension ConnectionPool {
         }
     }
 
-    /// Finishes a request with its outcome, and frees its room on the lane.
+    /// Finishes a request with its outcome, and frees its room on the pipelined connection.
     private func settle(_ request: Request, _ outcome: Request.Outcome, slot index: Int) {
         switch request.origin {
         case .caller:
@@ -175,7 +175,7 @@ extension ConnectionPool {
         case outdated
     }
 
-    /// Returns the reason if the server refused a plan that it made earlier.
+    /// Returns why the server refused a plan that it made earlier; nil for any other error.
     ///
     /// The statement was not carried out then, and may itself be correct.
     private func staleness(of error: PostgresError, _ request: Request) -> Staleness? {

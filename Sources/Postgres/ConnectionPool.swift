@@ -8,13 +8,15 @@ actor ConnectionPool {
     /// Slots of pipelined connections come first, then those of exclusive connections, then those of listeners.
     enum Slot {
         case vacant
-        /// A connection is to be opened as soon as the gate permits.
+        /// A connection is to be opened as soon as ``ReconnectGate`` permits.
         case wanted
         case connecting(ConnectionAttempt)
         case open(Connection)
     }
 
-    /// The owner of the connection at a slot.
+    /// The part of the pool that uses the connection at a slot.
+    ///
+    /// A lane serves pipelined statements, a place serves leases, and a listener serves a stream of notifications.
     enum Owner {
         case lane(Int)
         case place(Int)
@@ -25,7 +27,7 @@ actor ConnectionPool {
     enum Life {
         /// ``PostgresClient/run()`` has not been called yet. Can transition to: running, closed.
         case created
-        /// Can transition to: draining.
+        /// The pool opens connections and runs statements. Can transition to: draining.
         case running
         /// Statements that were sent may be answered until `until`. Can transition to: closed.
         case draining(until: ContinuousClock.Instant)
@@ -56,12 +58,12 @@ actor ConnectionPool {
     ///
     /// At most one thread resolves each host.
     var resolutions: [Int: Set<Int>] = [:]
-    /// The host of the last established connection, tried first.
+    /// The index of the host of the last established connection; this host is tried first.
     var preferredHost = 0
     var counters = PostgresStatus()
     /// The reason why the latest attempt to connect failed.
     var lastFailure: ConnectFailure?
-    /// When the current turn began.
+    /// When the current turn of the event loop began.
     var now = ContinuousClock.now
 
     private var lastTag: UInt64 = 0
@@ -89,14 +91,14 @@ actor ConnectionPool {
         return pool
     }
 
-    /// Runs on the loop, since a PGconn may be closed only there.
+    /// Closes all connections on the thread of the event loop.
     ///
-    /// The last reference can be dropped on any thread.
+    /// Only this thread may close a PGconn. The last reference to the pool can be dropped on any thread.
     isolated deinit {
         for index in slots.indices { closeSlot(index) }
     }
 
-    /// Posts a message to the loop.
+    /// Posts a message to the event loop.
     nonisolated func post(_ message: PoolMessage) {
         loop.mailbox.post(message)
     }
@@ -163,13 +165,13 @@ actor ConnectionPool {
         }
     }
 
-    /// Whether the connection is still the one at the slot.
+    /// Whether the connection still occupies the slot; false once the connection has been closed.
     func isOpen(_ connection: Connection, slot index: Int) -> Bool {
         guard case .open(let current) = slots[index] else { return false }
         return current === connection
     }
 
-    /// Returns a tag for a socket: a number that was never used before and contains the slot.
+    /// Returns an epoll tag for a socket: a number that was never used before and contains the slot.
     func nextTag(slot: Int) -> UInt64 {
         lastTag += 1
         return lastTag << 32 | UInt64(slot)

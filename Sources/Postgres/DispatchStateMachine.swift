@@ -20,7 +20,7 @@ struct DispatchStateMachine<Request> {
         case busy
     }
 
-    /// The state of a lane.
+    /// The state of a lane, the place of one pipelined connection.
     private enum Lane {
         /// No connection. Can transition to: open.
         case closed
@@ -44,9 +44,9 @@ struct DispatchStateMachine<Request> {
     /// all statements are slow, each response would draw all new statements to its lane.
     private static var stall: Duration { .milliseconds(20) }
 
-    /// How many more statements than another lane an own lane may have in flight.
+    /// How many more statements than another lane an affinity's own lane may have in flight and still be preferred.
     ///
-    /// To wait for more statements would take longer than to make a new plan on the other lane.
+    /// Waiting for more statements would take longer than making a new plan on the other lane.
     private static var imbalance: Int { 8 }
 
     private let depth: Int
@@ -100,7 +100,7 @@ struct DispatchStateMachine<Request> {
         queue.prepend(Waiting(request: request, affinity: affinity, deadline: deadline))
     }
 
-    /// Notes that a statement on the lane was answered.
+    /// Frees the room of a statement that the server has answered.
     mutating func completed(lane: Int, now: ContinuousClock.Instant) {
         release(lane, now: now)
     }
@@ -126,7 +126,7 @@ struct DispatchStateMachine<Request> {
         lanes[lane] = .closed
     }
 
-    /// Removes the next statement from the queue if a lane has room, and returns both.
+    /// If a lane has room, removes the next statement from the queue and returns it with the lane.
     mutating func next(
         now: ContinuousClock.Instant
     ) -> (request: Request, deadline: ContinuousClock.Instant, lane: Int)? {
@@ -160,7 +160,7 @@ struct DispatchStateMachine<Request> {
         return queue.removeAll().map(\.request)
     }
 
-    /// The number of lanes that take statements.
+    /// The number of lanes (pipelined connections) that take statements.
     var open: Int {
         lanes.count { lane in
             guard case .open = lane else { return false }
@@ -168,7 +168,7 @@ struct DispatchStateMachine<Request> {
         }
     }
 
-    /// Returns the lane for a statement; nil if no open lane has room.
+    /// Returns the lane, that is the pipelined connection, for a statement; nil if no open lane has room.
     ///
     /// Lanes that are not stalled come first. Among these, the lane with the fewest statements in flight is taken, and
     /// of equal lanes the first one. So at low load one connection does all the work: its prepared statements stay

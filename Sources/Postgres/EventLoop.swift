@@ -3,13 +3,13 @@ internal import Glibc
 
 /// One thread that waits on epoll and runs all code of a ``ConnectionPool``.
 ///
-/// The loop is the executor of that actor. Jobs (`await pool.…`), messages and sockets take turns on one thread, so no
+/// The loop is the executor of the pool. Jobs (`await pool.…`), messages and sockets take turns on one thread, so no
 /// two threads use a PGconn at once. The thread lives as long as this object.
 final class EventLoop: SerialExecutor {
     let mailbox = Mailbox()
     let poller = Poller()
 
-    /// Starts the thread for the pool whose executor this is.
+    /// Starts the thread that runs the pool; the pool's executor must be this loop.
     ///
     /// The thread does not keep the pool alive.
     func start(_ pool: ConnectionPool) {
@@ -47,7 +47,7 @@ final class EventLoop: SerialExecutor {
 ///
 /// Unchecked, because it is passed to its thread once and used nowhere else.
 private final class Turns: @unchecked Sendable {
-    /// The tag of the mailbox; tags of connections are never zero.
+    /// The epoll tag of the mailbox's event descriptor; tags of connections are never zero.
     private static let mailboxTag: UInt64 = 0
 
     private let mailbox: Mailbox

@@ -60,7 +60,7 @@ final class Mailbox: Sendable {
         if wasAsleep { wake() }
     }
 
-    /// Returns whether the loop must be woken.
+    /// Marks the loop as awake; returns whether it was asleep and must be woken by a system call.
     ///
     /// Only the first post while the loop sleeps costs a system call.
     private static func awaken(_ state: inout State) -> Bool {

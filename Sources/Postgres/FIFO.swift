@@ -1,4 +1,4 @@
-/// A queue on an array.
+/// A first-in, first-out queue that is stored in an array.
 ///
 /// Removed elements are dropped in bulk, so removing the first element costs as little as appending.
 struct FIFO<Element> {

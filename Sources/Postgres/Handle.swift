@@ -1,9 +1,9 @@
 internal import CLibPQ
 internal import Glibc
 
-/// A PGconn, freed with this object.
+/// A libpq connection (`PGconn`), freed with this object.
 ///
-/// Used on the loop only.
+/// Only the thread of the ``EventLoop`` uses it.
 final class Handle {
     let pointer: OpaquePointer
 
@@ -33,6 +33,6 @@ final class Handle {
     /// It may change while the connection is being established.
     var socket: Int32 { PQsocket(pointer) }
 
-    /// libpq's message for the failed attempt.
+    /// libpq's message about the failed attempt to connect.
     var failure: String { String(cString: PQerrorMessage(pointer)) }
 }

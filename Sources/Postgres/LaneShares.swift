@@ -1,4 +1,4 @@
-/// The number of lanes that the statements of each affinity may use.
+/// The number of lanes (pipelined connections) that the statements of each ``Affinity`` may use.
 ///
 /// An affinity may use more lanes the larger its share of the latest statements is: one lane if it is rare, all lanes
 /// from a share of a quarter on. So a rare affinity takes memory on a single connection, even if there are a thousand
@@ -13,9 +13,9 @@ struct LaneShares {
     private var homes: [Affinity: Int] = [:]
     private var population: [Int]
 
-    /// A share of `1 / (lanes × this)` of the latest statements adds one lane.
+    /// A share of `1 / (lanes × lanesPerShare)` of the latest statements gives an affinity one more lane.
     private static let lanesPerShare = 4
-    /// This number of the latest statements adds one lane.
+    /// The number of an affinity's statements, among the latest ones, that give the affinity one more lane.
     private static let step = 16
 
     init(lanes: Int) {
@@ -40,7 +40,7 @@ struct LaneShares {
 
     /// Returns the distance of a lane from the affinity's first lane.
     ///
-    /// An own lane has a distance less than `width`.
+    /// The affinity may use the lanes whose distance is less than `width`.
     func distance(of lane: Int, from affinity: Affinity) -> Int {
         (lane + lanes - (homes[affinity] ?? 0)) % lanes
     }

@@ -5,12 +5,12 @@
 struct LeaseStateMachine<Waiter> {
     enum Action {
         case connect(place: Int)
-        /// Give the waiter a lease of the place, with the lease's serial number.
+        /// Give the waiter a lease of the connection at the place, with the lease's serial number.
         case lease(place: Int, serial: UInt64, to: Waiter)
         case close(place: Int)
-        /// Undo all changes to the session of the place.
+        /// Undo all changes to the session at the place.
         case clean(place: Int)
-        /// Fail the waiter.
+        /// Tell the waiter that it gets no lease, and why.
         case fail(Waiter, Failure)
     }
 
@@ -33,15 +33,16 @@ struct LeaseStateMachine<Waiter> {
         case broken
     }
 
-    /// The state of a place.
+    /// The state of a place, which holds one exclusive connection.
     private enum Place {
         /// No connection. Can transition to: connecting.
         case vacant
         /// A connection is being opened. Can transition to: idle, leased, vacant.
         case connecting
-        /// Can transition to: leased, vacant.
+        /// A connection is open and not leased. Can transition to: leased, vacant.
         case idle
-        /// Can transition to: idle, leased (to the next waiter), cleaning, vacant; broken when the connection is lost.
+        /// A caller has leased the connection. Can transition to: idle, leased (to the next waiter), cleaning, vacant;
+        /// broken when the connection is lost.
         case leased(serial: UInt64)
         /// Leased, but the connection is lost. Can transition to: vacant, when the lease is returned.
         case broken(serial: UInt64)
@@ -113,14 +114,14 @@ struct LeaseStateMachine<Waiter> {
         return serve()
     }
 
-    /// Notes that the connection of the place was opened.
+    /// Records that the connection at the place was opened, and leases it if a caller waits.
     mutating func connected(place: Int) -> [Action] {
         guard case .connecting = places[place] else { return [.close(place: place)] }
         places[place] = .idle
         return serve()
     }
 
-    /// Notes that the connection of the place could not be opened.
+    /// Records that the connection at the place could not be opened.
     ///
     /// Another attempt follows if a caller still waits.
     mutating func connectFailed(place: Int) -> [Action] {
@@ -129,7 +130,7 @@ struct LeaseStateMachine<Waiter> {
         return serve()
     }
 
-    /// Notes that the connection of the place was lost.
+    /// Records that the connection at the place was lost.
     mutating func lost(place: Int) -> [Action] {
         switch places[place] {
         case .leased(let serial):
@@ -143,7 +144,7 @@ struct LeaseStateMachine<Waiter> {
         }
     }
 
-    /// Closes the connection of the place if it is idle.
+    /// Closes the connection at the place if it is idle.
     ///
     /// A leased connection stays open.
     mutating func retireIfIdle(place: Int) -> [Action] {
@@ -174,7 +175,7 @@ struct LeaseStateMachine<Waiter> {
         }
     }
 
-    /// Notes that the session of the place was cleaned.
+    /// Records that the session at the place was cleaned, so it can be leased again.
     mutating func cleaned(place: Int) -> [Action] {
         guard case .cleaning = places[place] else { return [] }
         if isShutDown {
@@ -220,7 +221,7 @@ struct LeaseStateMachine<Waiter> {
         return actions
     }
 
-    /// Leases idle places to waiters, and asks for as many connections as waiters remain.
+    /// Leases idle connections to waiters, and asks for as many new connections as waiters remain.
     private mutating func serve() -> [Action] {
         var actions: [Action] = []
         for index in places.indices {

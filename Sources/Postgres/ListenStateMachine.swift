@@ -15,9 +15,9 @@ struct ListenStateMachine {
     private enum State {
         /// There is no connection. Can transition to: asking.
         case disconnected
-        /// The response to LISTEN is due until then. Can transition to: resting, disconnected.
+        /// The response to LISTEN must arrive before `until`. Can transition to: resting, disconnected.
         case asking(until: ContinuousClock.Instant)
-        /// LISTEN is sent again at that time. Can transition to: asking, disconnected.
+        /// The connection works, and LISTEN is sent again at `until`. Can transition to: asking, disconnected.
         case resting(until: ContinuousClock.Instant)
     }
 
@@ -26,7 +26,7 @@ struct ListenStateMachine {
     private var state = State.disconnected
     /// Whether the server has accepted LISTEN on the present connection.
     ///
-    /// Later notifications arrive, unless the connection is broken and this is not known yet.
+    /// If so, later notifications arrive, unless the connection has broken unnoticed.
     private(set) var isListening = false
 
     /// - Parameters:
@@ -45,15 +45,15 @@ struct ListenStateMachine {
         }
     }
 
-    /// Notes that the connection was opened.
+    /// Records that the connection was opened; returns that LISTEN must be sent.
     mutating func connected(now: ContinuousClock.Instant) -> Action {
         state = .asking(until: now + timeout)
         return .listen
     }
 
-    /// Notes that the server has answered LISTEN.
+    /// Records that the server has responded to LISTEN.
     ///
-    /// A refusal also shows that the connection works. It leaves ``isListening`` unchanged.
+    /// A refusal also shows that the connection works, and leaves ``isListening`` unchanged.
     mutating func answered(isRefusal: Bool, now: ContinuousClock.Instant) -> Action? {
         guard case .asking = state else { return nil }
         state = .resting(until: now + pause)
@@ -62,7 +62,7 @@ struct ListenStateMachine {
         return .announce
     }
 
-    /// Notes that the connection was lost.
+    /// Records that the connection was lost.
     mutating func lost() {
         state = .disconnected
         isListening = false

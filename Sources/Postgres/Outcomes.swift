@@ -8,9 +8,9 @@ package struct Outcomes: Sendable, Hashable {
     package private(set) var lost = 0
     /// Requests for which no connection came free, or none could be opened, within the lease limit.
     package private(set) var timedOut = 0
-    /// Requests that met a full queue.
+    /// Requests that failed at once because the queue was full.
     package private(set) var overloaded = 0
-    /// Requests that were cancelled, that met the shutdown of the client, or whose client must not be used.
+    /// Requests that were cancelled, that failed because the client was shut down, or whose client must not be used.
     package private(set) var abandoned = 0
 
     mutating func note<Success>(_ outcome: Result<Success, PostgresError>) {

@@ -1,7 +1,7 @@
 /// The values of one statement in PostgreSQL's binary format, in memory that all statements reuse.
 struct ParameterBuffer {
     private static let maxCount = 65_535
-    /// The size limit of a protocol message, less room for its other parts.
+    /// The most bytes of all values: PostgreSQL's size limit of a message, less room for the message's other parts.
     private static let maxBytes = 1_000_000_000
     /// The buffer is freed above this size, after an unusually large statement.
     private static let keptBytes = 1 << 20

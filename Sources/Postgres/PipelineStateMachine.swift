@@ -1,6 +1,6 @@
 /// The order of statements and responses on one connection in pipeline mode.
 ///
-/// It tells which statement the next response belongs to, and when a response is complete.
+/// The state machine tells which statement the next response belongs to, and when a response is complete.
 ///
 /// Every statement is followed by its own sync, so the effect of an error ends with its statement. The response to a
 /// statement counts only once its sync has arrived. The server commits at the sync, and the commit may still fail, by a
@@ -39,7 +39,7 @@ struct PipelineStateMachine<Request, Reply> {
         let isAbandoned: Bool
         /// Whether the preparation failed.
         ///
-        /// The name of the prepared statement does not exist then.
+        /// If so, the server does not know the name of the prepared statement.
         let failedToPrepare: Bool
     }
 
@@ -56,7 +56,7 @@ struct PipelineStateMachine<Request, Reply> {
     /// A request without a response when the connection broke.
     struct Orphan {
         let request: Request
-        /// The server's error if it had refused the statement, which certainly had no effect in this case.
+        /// The server's error, if the server had refused the statement; the statement then certainly had no effect.
         let refusal: Reply?
     }
 
@@ -129,7 +129,7 @@ struct PipelineStateMachine<Request, Reply> {
 
     var isEmpty: Bool { slots.isEmpty }
 
-    /// Notes that a statement was handed to libpq; with `preparing`, its preparation was handed over before it.
+    /// Records that a statement was passed to libpq; with `preparing`, after the request to prepare the statement.
     mutating func sent(_ request: Request, preparing: Bool) {
         slots.append(Slot(request: request, stage: preparing ? .preparing : .executing))
     }

@@ -72,7 +72,7 @@ package final class PostgresClient: Sendable {
     /// ``PostgresConfiguration/statementTimeout``.
     ///
     /// - Parameters:
-    ///   - isRepeated: False if `body` has effects elsewhere: then the caller decides about a retry.
+    ///   - isRepeated: Whether to retry. False if `body` has effects outside of the database; the caller then decides.
     ///   - body: The statements.
     /// - Returns: The result of `body`.
     /// - Throws: The error of `body`, or ``PostgresError``; nothing is written then.

@@ -72,7 +72,7 @@ package struct PostgresConfiguration: Sendable {
     ///
     /// They are sent only if the time limits are sent as startup options.
     package var settings: [(name: String, value: String)] = []
-    /// The way in which the three time limits reach the server.
+    /// How ``statementTimeout``, ``lockTimeout`` and ``idleInTransactionTimeout`` reach the server.
     ///
     /// Nil means `startupOptions` with prepared statements, and `eachTransaction` without.
     package var sessionSettings: SessionSettings?

@@ -2,9 +2,9 @@
 package struct StatementDetour: Sendable {
     /// Returns the statement to send in place of the given one.
     ///
-    /// The connection can be asked for columns meanwhile.
+    /// The function may ask the connection for the types of a statement's columns.
     package let rewrite: @Sendable (Statement, PostgresConnection) async throws(PostgresError) -> Statement
-    /// Turns the error of the sent statement into one of the original statement.
+    /// Turns an error of the sent statement into the corresponding error of the original statement.
     package let explain: @Sendable (PostgresError) -> PostgresError
 
     package init(
@@ -30,7 +30,7 @@ package final class PostgresConnection: Sendable {
         self.detour = detour
     }
 
-    /// Returns the same connection with a detour for its statements; scripts and copied rows are sent unchanged.
+    /// Returns the same connection, whose statements the detour rewrites; scripts and copied rows are sent unchanged.
     package func taking(_ detour: StatementDetour?) -> PostgresConnection {
         PostgresConnection(pool, lease, purpose, detour)
     }
@@ -107,12 +107,12 @@ package final class PostgresConnection: Sendable {
         guard result.commandTag == "COMMIT" else { throw .server(.failedTransaction) }
     }
 
-    /// Returns the lease, whose session is unchanged.
+    /// Returns the lease to the pool without waiting, after a commit: the session then needs no cleaning.
     func giveBack() {
         pool.post(.returned(lease, purpose, nil))
     }
 
-    /// Returns the lease and waits until its session is clean or closed.
+    /// Returns the lease to the pool and waits until the session is cleaned or closed.
     func giveBackAndWait() async {
         await suspend { pool.post(.returned(lease, purpose, $0)) }
     }

@@ -1,4 +1,4 @@
-/// An error between a caller and PostgreSQL.
+/// The reason why a request to PostgreSQL failed.
 ///
 /// No description contains the value of a parameter or a column. ``ServerError/message`` may repeat a value and is
 /// therefore left out of descriptions.
@@ -11,7 +11,7 @@ package enum PostgresError: Error, Sendable {
     case connectionLost(outcomeUnknown: Bool)
     /// No connection is open, and none was opened within the lease limit.
     ///
-    /// The failure is that of the latest attempt to connect, if there was one.
+    /// The value is the failure of the latest attempt to connect, if there was one.
     case unavailable(ConnectFailure?)
     /// Connections are open, but none came free within the lease limit.
     case leaseTimeout

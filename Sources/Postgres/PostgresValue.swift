@@ -2,7 +2,7 @@ package import FoundationEssentials
 
 /// A Swift type that can be bound to a statement and read from a column.
 package protocol PostgresValue: RowValue {
-    /// The type of NULL when an optional of this type is bound.
+    /// The SQL type of the NULL that is bound for a nil value of this type.
     static var nullType: Bind.NullType { get }
 
     var bind: Bind { get }
@@ -182,7 +182,7 @@ extension JSONText: PostgresValue {
 
 /// An element of an array that can be bound or read: a byte (SQL `bytea`) or a text (SQL `text[]`).
 package protocol PostgresArrayElement: Sendable {
-    /// The type of NULL when an optional array of this type is bound.
+    /// The SQL type of the NULL that is bound for a nil array of this type.
     static var arrayNullType: Bind.NullType { get }
 
     static func bind(_ array: [Self]) -> Bind

@@ -65,10 +65,10 @@ struct PreparedStatements {
     private var weight = 0
     private var uses: UInt64 = 0
     private var lastNumber: UInt64 = 0
-    /// The bytes of the texts that the server has parsed and that are no longer prepared, or never were.
+    /// The bytes of the parsed statement texts that were dropped later, or were too long to be kept prepared.
     private(set) var discarded = 0
 
-    /// - Parameter capacity: The most bytes that the texts may have together.
+    /// - Parameter capacity: The most bytes that the texts of the prepared statements may have together.
     init(capacity: Int) {
         self.capacity = capacity
     }
@@ -126,7 +126,7 @@ struct PreparedStatements {
 
     /// Has the statement prepared anew at its next use.
     ///
-    /// This also frees the current plan.
+    /// At that use, the server also frees the current plan.
     mutating func expire(_ statement: Statement, near affinity: Affinity? = nil) {
         entries[Text(sql: statement.sql, affinity: affinity)]?.isStale = true
     }

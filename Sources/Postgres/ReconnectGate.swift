@@ -55,7 +55,8 @@ struct ReconnectGate {
 
     /// Notes that an attempt failed.
     ///
-    /// `chance` is between 0 and 1. Of several attempts that were under way together, the first failure counts.
+    /// `chance`, a random number from 0 to 1, decides how much the wait is shortened. Of several attempts that were
+    /// under way together, only the first failure counts.
     mutating func failed(now: ContinuousClock.Instant, chance: Double) {
         if case .waiting = state { return }
         failures += 1
@@ -71,7 +72,7 @@ struct ReconnectGate {
 
     /// Notes that a connection broke after being open for `age`.
     ///
-    /// `chance` is between 0 and 1.
+    /// `chance`, a random number from 0 to 1, decides how much the wait is shortened.
     mutating func lost(age: Duration, now: ContinuousClock.Instant, chance: Double) {
         guard case .open = state else { return }
         if age < Self.proof {

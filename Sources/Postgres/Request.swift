@@ -40,15 +40,15 @@ final class Request: @unchecked Sendable {
 
     /// The state of the request.
     enum Place {
-        /// Not yet seen by the loop; only the caller may access it. Can transition to: cancelled, waiting, sent,
-        /// finished.
+        /// The event loop has not seen the request yet, and only the caller may access the request. Can transition to:
+        /// cancelled, waiting, sent, finished.
         case outside
         /// Cancelled by the caller before the loop saw the request; the failure is still due. Can transition to:
         /// finished.
         case cancelled
         /// In the queue for pipelined connections. Can transition to: sent, finished.
         case waiting
-        /// On the connection of the slot. Can transition to: waiting, finished.
+        /// Sent on the connection at the slot. Can transition to: waiting, finished.
         case sent(slot: Int)
         /// The caller has its outcome.
         case finished
@@ -62,7 +62,7 @@ final class Request: @unchecked Sendable {
     let affinity: Affinity?
     /// Whether the statement is inside a transaction.
     ///
-    /// Its effects are rolled back then if the connection breaks.
+    /// If so, the server rolls its effects back when the connection breaks.
     let isInTransaction: Bool
 
     var place = Place.outside
@@ -71,7 +71,7 @@ final class Request: @unchecked Sendable {
     ///
     /// True for a statement that is sent again because its plan was stale, and for a rare one.
     var isUnnamed = false
-    /// When the loop first saw the request; nil before.
+    /// When the event loop first saw the request; nil before.
     var began: ContinuousClock.Instant?
     /// When the request stops waiting for a connection.
     var deadline = ContinuousClock.now
@@ -122,7 +122,7 @@ struct Lease: Sendable, Hashable {
 final class LeaseRequest: @unchecked Sendable {
     let purpose: Lease.Purpose
     var continuation: Continuation<Result<Lease, PostgresError>>?
-    /// Whether the caller has cancelled, perhaps before the loop saw the request.
+    /// Whether the caller has cancelled, perhaps before the event loop saw the request.
     var isCancelled = false
 
     init(_ purpose: Lease.Purpose) {
@@ -149,7 +149,7 @@ enum PoolMessage: Sendable {
     case returned(Lease, Lease.Purpose, Continuation<Void>?)
     /// Open a connection for a stream of notifications, whose reading has begun.
     case listen(Subscription)
-    /// Close the connection of a stream that is no longer read.
+    /// Close the connection of a stream of notifications that is no longer read.
     case unlisten(Subscription)
     /// The addresses of the host with that index; empty if its name was not resolved.
     case resolved(host: Int, Resolver.Resolution)

@@ -1,6 +1,8 @@
 internal import Glibc
 
-/// A resolver of host names, outside of the loop: `getaddrinfo` blocks for as long as a name server is silent.
+/// A resolver of host names that runs outside of the event loop.
+///
+/// `getaddrinfo` blocks for as long as a name server is silent.
 enum Resolver {
     /// The addresses of a name.
     struct Resolution: Sendable {

@@ -61,9 +61,9 @@ package final class ResultSet: Sendable {
         return String(cString: name)
     }
 
-    /// Returns the cell, or nil for NULL.
+    /// Returns the value of a column in a row; nil for NULL.
     ///
-    /// The caller has checked both indices.
+    /// The caller must have checked both indices.
     func cell(row: Int, column: Int) -> Cell? {
         let (row, column) = (Int32(truncatingIfNeeded: row), Int32(truncatingIfNeeded: column))
         let length = Int(PQgetlength(result, row, column))

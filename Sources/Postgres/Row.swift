@@ -53,7 +53,7 @@ package struct Row: Sendable {
     /// Whether the next column is NULL, or there is none.
     package var isNullNext: Bool { column >= set.columnCount || set.cell(row: index, column: column) == nil }
 
-    /// Skips the remaining columns: those of an outer join without a match.
+    /// Skips the remaining columns, such as the NULL columns of an outer join without a match.
     package mutating func skipRest() { column = set.columnCount }
 
     /// Reads the next column; nil for NULL.

@@ -3,7 +3,7 @@ package struct SQLState: Sendable, Hashable, ExpressibleByStringLiteral, CustomS
     /// The five bytes, the first one most significant.
     private let packed: UInt64
 
-    /// Takes the first five bytes of `bytes`.
+    /// Creates a code from the first five bytes of `bytes`.
     ///
     /// Missing bytes count as zero, so the result matches no code of a server.
     init(bytes: some Sequence<UInt8>) {

@@ -20,7 +20,7 @@ final class Subscription: Sendable {
 
     /// Whether the subscription has ended.
     ///
-    /// No reader waits after that.
+    /// No reader waits after the end.
     var isEnded: Bool { state.withLockedValue(\.isEnded) }
 
     /// Passes the notification to the waiting reader, or queues it for the next one.

@@ -2,7 +2,7 @@
 struct TransportSecurity: Sendable, Hashable {
     /// libpq's `sslmode`.
     let mode: String
-    /// The file of certificate authorities that may sign the server's certificate; nil if none has to.
+    /// The file of certificate authorities that may sign the server's certificate; nil if no signature is required.
     let rootCertificates: String?
     let certificate: String?
     let key: String?

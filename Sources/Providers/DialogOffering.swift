@@ -4,7 +4,7 @@ package import Domain
 ///
 /// The dialog ends with an authorization code.
 package protocol DialogOffering: CredentialVerifying {
-    /// The provider kind.
+    /// The name of the provider kind.
     var kind: ProviderName { get }
     /// The addresses to which a browser may return after a login through the server, compared as bytes.
     ///
@@ -13,7 +13,7 @@ package protocol DialogOffering: CredentialVerifying {
     /// Whether dialogs have a PKCE challenge.
     var dialogChallenge: DialogChallenge { get }
 
-    /// Returns the address of a dialog.
+    /// Returns the URL that opens a dialog in the user's browser.
     func address(of dialog: Dialog) -> String
 
     /// Checks the parameters that a client sent for a dialog.
@@ -32,7 +32,8 @@ package protocol DialogOffering: CredentialVerifying {
     /// - Parameters:
     ///   - code: The code, with the parameters of the dialog.
     ///   - question: The parameters of the verification. `appID` is the app of the dialog.
-    ///   - claim: As in `CredentialVerifying.authenticate`.
+    ///   - claim: Marks the code as used, just before the request. The arguments and the result are as in
+    ///     `CredentialVerifying.authenticate`.
     /// - Returns: The verified user, or that the provider has lost the dialog's challenge.
     /// - Throws: The reason why there is neither.
     func finish(
@@ -46,7 +47,7 @@ package protocol DialogOffering: CredentialVerifying {
 ///
 /// Some providers forget challenges, and some require them.
 package enum DialogChallenge: String, Sendable, CaseIterable {
-    /// With a challenge. If the provider has forgotten a challenge, then without one for a while.
+    /// Dialogs have a challenge, except for a while after the provider has forgotten one.
     case auto
     case on
     case off
@@ -94,7 +95,7 @@ package struct Dialog: Sendable {
 
 /// The code of a dialog, with parameters of that dialog.
 ///
-/// The provider checks that they match the code.
+/// The provider checks that the parameters match the code.
 package struct DialogCode: Sendable {
     package let code: Secret
     package let redirectURI: String
@@ -110,8 +111,8 @@ package struct DialogCode: Sendable {
 /// The outcome of a dialog whose code was exchanged.
 package enum FinishedDialog: Sendable {
     case authenticated(AuthenticationResult)
-    /// The provider has lost the dialog's challenge at this app, so the code is worthless.
+    /// The provider has lost the PKCE challenge of a dialog of this app, so the code is worthless.
     ///
-    /// The provider accepts a code from another dialog that has no challenge.
+    /// A new dialog without a challenge yields a code that the provider accepts.
     case challengeLost(ProviderAppID, Failure)
 }

@@ -29,7 +29,8 @@ extension Provider {
 
     /// Returns the apps that a credential may be for.
     ///
-    /// If the client names an app, it is this app, otherwise all apps in the operator's order.
+    /// If the client names an app, the method returns only that app. Otherwise, it returns all apps in the operator's
+    /// order.
     ///
     /// - Throws: `provider_not_configured`.
     package func apps(named appID: String?) throws(Failure) -> [ProviderApp] {
@@ -167,7 +168,7 @@ package struct SingleUseCredential: Sendable {
     package let issuedAt: Int64
     /// The seconds until the credential expires.
     package let seconds: Int64
-    /// The nonce in the credential, if the service must have issued it; nil if the service need not.
+    /// The nonce in the credential, if only a nonce that this service issued is accepted; nil otherwise.
     package let serverNonce: Secret?
 
     package init(
@@ -183,12 +184,15 @@ package struct SingleUseCredential: Sendable {
     }
 }
 
-/// A provider with ID tokens that can contain a nonce of the service.
+/// A provider whose ID tokens can contain a nonce that this service issued.
 package protocol NonceBinding: CredentialVerifying {}
 
-/// A provider at which a client can get a token for its account, by a request that needs the app's secret.
+/// A provider at which a client can get a token for the account on its device, after a request of this service that
+/// needs the app's secret.
+///
+/// Twitter calls this reverse auth.
 package protocol ReverseAuthorizing: Provider {
-    /// Fetches the parameters that the client sends to the provider.
+    /// Fetches the parameters that the client sends to the provider to get the token.
     ///
     /// - Returns: The consumer key, and the parameters.
     func reverseAuthorization(
@@ -244,9 +248,10 @@ package struct AppVerdict: Sendable {
     }
 }
 
-/// A provider that can warn about settings that are valid.
+/// A provider that can warn about settings that are valid but outdated or unsafe.
 package protocol SettingsReviewing: Provider {
-    /// Returns texts about settings that have ended at the provider, end soon, or end on an unknown day.
+    /// Returns warnings about settings, such as an API version, that have ended at the provider, end soon, or are
+    /// unknown.
     func endings(on day: CalendarDate) -> [String]
     /// Returns warnings about the settings. They depend on the calendar and on the responses to this instance.
     func warnings(on day: CalendarDate) -> [String]

@@ -3,9 +3,9 @@ package import Domain
 package import Encodings
 package import Mapping
 
-/// A provider kind.
+/// A kind of identity provider, such as Facebook or Twitter.
 ///
-/// It has the rules for the settings of its providers, and it makes the providers.
+/// The kind has the rules for the settings of its providers, and it makes the providers.
 ///
 /// An application may have several providers of one kind. The operator chooses their names.
 package protocol ProviderKind: Sendable {
@@ -15,9 +15,9 @@ package protocol ProviderKind: Sendable {
     var title: String { get }
     /// The fields of a profile that a mapping can read.
     var fields: ProfileFields { get }
-    /// The form and the scope of subjects.
+    /// The form of this kind's subjects (user ids), and whether a user has the same subject at all apps.
     var subjects: SubjectRule { get }
-    /// The terms for an app of this kind, in documents.
+    /// The names that documents have for the id and the secret of an app of this kind.
     var appTerms: AppTerms { get }
     /// The options of the kind. They are the settings without `enabled`, the apps and the secret options.
     var optionShape: ObjectShape { get }
@@ -45,7 +45,8 @@ package protocol ProviderKind: Sendable {
 }
 
 extension ProviderKind {
-    /// Subjects may have any form, and one user has different subjects at different apps, as in OpenID Connect.
+    /// By default, subjects may have any form, and a user may have different subjects at different apps, as in OpenID
+    /// Connect.
     package var subjects: SubjectRule { SubjectRule() }
     /// The members of a provider's settings, except its kind and its apps.
     package var settingFields: [FieldDescription] { Self.settingFields(optionShape, secretOptions) }
@@ -62,9 +63,9 @@ extension ProviderKind {
         return [enabled] + options.fields + secrets.map(\.field)
     }
 
-    /// Empty by default.
+    /// By default, a kind has no callbacks.
     package var callbacks: [EnteredAddress] { [] }
-    /// Nil by default.
+    /// By default, a kind has no login dialog.
     package var dialogReturn: EnteredAddress? { nil }
 }
 
@@ -106,9 +107,9 @@ package struct ProviderSetup: Sendable {
 ///
 /// The operator enters it in the provider's console.
 package struct EnteredAddress: Sendable {
-    /// The page of the console that has the form field.
+    /// The page of the provider's console that has the form field for the address.
     package let place: String
-    /// The name that the console has for the form field.
+    /// The name that the provider's console has for the form field.
     package let title: String
     /// The last segment of the address, such as `webhook`.
     package let name: String
@@ -118,22 +119,23 @@ package struct EnteredAddress: Sendable {
     }
 }
 
-/// The terms for a provider's app, in documents and on pages.
+/// The names and rules for the id and the secret of a provider's app, in documents and on pages.
 package struct AppTerms: Sendable {
-    /// The id of the app at the provider.
+    /// The description of the field with the app's id at the provider.
     package let idField: FieldDescription
-    /// The secret that the app shares with the provider.
+    /// The description of the field with the secret that the app shares with the provider.
     package let secretField: FieldDescription
-    /// The configuration at the provider that login dialogs follow; nil for a kind without configurations.
+    /// The description of the field with the configuration that login dialogs follow; nil for a kind without
+    /// configurations.
     package let configIDField: FieldDescription?
-    /// The words for the secret within a sentence.
+    /// The words for the secret within a sentence, such as "the app secret".
     package let secretTitle: String
     /// The rule for the form of an app's id and of a configuration's id.
     package let idRule: TextRule
 
     /// Creates the terms.
     ///
-    /// Each has a name in documents, a display name, and a meaning.
+    /// The app's id, secret and configuration id each have a name in documents, a display name, and a meaning.
     package init(
         id: (name: String, title: String, meaning: String),
         _ rule: TextRule,

@@ -1,13 +1,11 @@
 package import Description
 import Encodings
 
-/// The rule for redirects that contain a client's secrets.
+/// The rule for the URLs of redirects that contain secrets, such as an authorization code.
 ///
-/// The target is a web page, or an app with a URL scheme of its own.
+/// The URL is of a web page, or of an app with a URL scheme of its own.
 package enum RedirectTarget {
-    /// The codec for a list of such URLs.
-    ///
-    /// The list has at most 20.
+    /// The codec for a list of at most 20 redirect URLs.
     package static let list = Codec.list(of: .text(rule), max: 20)
 
     private static let rule = TextRule(

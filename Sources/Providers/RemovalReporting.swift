@@ -3,7 +3,7 @@ package import Encodings
 
 /// A provider at which the service can revoke a user's permissions.
 package protocol PermissionRevoking: Provider {
-    /// Revokes all permissions that a user granted to an app. It has the same effect as if the user removes the app.
+    /// Revokes all permissions that a user granted to an app. The effect is the same as if the user removed the app.
     ///
     /// - Parameters:
     ///   - token: A token of the user for that app.

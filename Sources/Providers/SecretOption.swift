@@ -8,11 +8,11 @@ package import Encodings
 package struct SecretOption: Sendable {
     /// The description of the option in documents and pages.
     package let field: FieldDescription
-    /// The words for the option within a sentence.
+    /// The words for the option within a sentence, such as "the verify token".
     package let title: String
     /// The suffix of the environment variable that stands for the option in an exported document.
     package let variable: String
-    /// The allowed sizes in bytes.
+    /// The allowed sizes of the secret in bytes.
     package let bytes: ClosedRange<Int>
 
     /// Creates an option.

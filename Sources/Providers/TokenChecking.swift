@@ -25,8 +25,8 @@ package protocol TokenChecking: Provider {
         deadline: ContinuousClock.Instant
     ) async -> TokenVerdict
 
-    /// Checks whether a kept token is valid, and reads the profile. A client waits, so the requests are those of a
-    /// login.
+    /// Checks whether a kept token is valid, and reads the profile. A client waits for the result, so retries and the
+    /// circuit breaker apply as at a login.
     func reading(
         by token: Secret,
         of identity: IdentityKey,
@@ -50,7 +50,7 @@ package struct TokenPolicy: Sendable, Equatable {
     package var isExchanged: Bool
     /// Whether a client may retrieve the kept token of its user.
     package var isReturned: Bool
-    /// The hours after which the profile is fetched again, by the stored mapping; nil for never.
+    /// The hours after which the service reads the profile again with the kept token, and maps it again; nil for never.
     package var refreshHours: Int64?
 
     package init(isExchanged: Bool = false, isReturned: Bool = false, refreshHours: Int64? = nil) {

@@ -69,7 +69,7 @@ package struct ClientProtocols: Sendable {
             + all.flatMap(\.firstSegments).filter { ApplicationID($0) != nil }
     }
 
-    /// The base paths of applications.
+    /// The base paths of applications in all protocols of the listener.
     var applicationBases: [ApplicationBase] {
         applicationSegments.map(ApplicationBase.key(below:)) + [.host] + all.flatMap(\.bases)
     }

@@ -10,7 +10,7 @@ package import Logins
 import Pages
 import Providers
 
-/// The pages of a login through the server.
+/// The pages of a login for which the service, not the app, opens the provider's dialog.
 ///
 /// The first redirects to the provider's dialog. The second is the address to which the dialog redirects the browser
 /// back. The third asks for a second factor. The client gets the result in the protocol by which it requested the
@@ -43,7 +43,7 @@ package struct DialogPages {
     /// - Parameters:
     ///   - routes: The routes of applications.
     ///   - further: Further paths to which providers redirect browsers back. Operators have registered these paths at
-    ///     the providers. Each has the prefix for the names of its operations.
+    ///     the providers. Each path has a `name`, the prefix for the ids of its OpenAPI operations.
     package func mount(on routes: ApplicationRoutes, andReturnsTo further: [(path: String, name: String)]) {
         let refusals = routes.refusals
         routes.on(.get, "users/oauth/:provider/start", .startDialog) { request, context, application in
@@ -77,7 +77,7 @@ package struct DialogPages {
     ///   - request: The client's request for the dialog.
     ///   - provider: The provider whose dialog is opened.
     ///   - loaded: The application.
-    ///   - base: Returns the base path of the pages. It is called last.
+    ///   - base: Returns the base path of the pages. The closure is called last.
     /// - Returns: The address.
     /// - Throws: The failure for which the provider or the application refuses the dialog. `provider_not_configured` if
     ///   the service has no public URL.

@@ -86,9 +86,9 @@ struct PasskeyFiles {
 
     private static func texts(_ texts: [String]) -> JSONValue { .array(Set(texts).sorted().map(JSONValue.string)) }
 
-    /// Returns the statement that lets an app use the host's passkeys.
+    /// Returns the Digital Asset Links statement that lets an Android app use the host's passkeys.
     ///
-    /// It does not let the app open mailed links.
+    /// The statement does not let the app open mailed links.
     private static func statement(_ package: String, _ digests: JSONValue) -> JSONValue {
         .object([
             "relation": .array([.string("delegate_permission/common.get_login_creds")]),

@@ -1,11 +1,10 @@
 import HTTPTypes
 
-/// The headers that a page wants to send.
+/// The request headers that a page of another origin wants to send, as its CORS preflight names them.
 ///
-/// A preflight names them. A header that the service does not know has no effect. A page that adds such a header for
-/// tracing or for a library must not be refused. So all headers are allowed, except those by which a proxy, or this
-/// service, could take the request for another one. No page can send the browser's own headers, such as `Cookie` and
-/// `Host`.
+/// A header that the service does not know has no effect. A page that adds such a header for tracing or for a library
+/// must not be refused. So all headers are allowed, except those by which a proxy, or this service, could take the
+/// request for another one. No page can send the browser's own headers, such as `Cookie` and `Host`.
 struct RequestedHeaders {
     /// The beginnings of the headers in which proxies send the source of a request and its original target.
     private static let refusedBeginnings = ["x-forwarded-", "x-original-", "x-rewrite-", "proxy-", "sec-"]

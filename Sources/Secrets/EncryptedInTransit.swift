@@ -1,14 +1,14 @@
 package import Domain
 package import Encodings
 
-/// A decision that the service hands to a client as ciphertext, encrypted for an application or for operators.
+/// A state, such as a pending login, that the service encrypts and hands to the client instead of storing it.
 ///
-/// The ciphertext travels in URLs and bodies, and comes back. The service stores nothing meanwhile. So a client that
-/// begins logins without end uses up nothing that the logins of others need.
+/// Each ciphertext belongs to one application or to operators. The client sends it back in a URL or a body. So a client
+/// that begins logins without end uses up nothing that the logins of others need.
 package protocol EncryptedInTransit: Sendable {
-    /// The name of the derived key, which no other type may use.
+    /// The name of the key that encrypts values of this type; no other type may have the same name.
     ///
-    /// Any client can have a text of one type encrypted. No other type may accept that text.
+    /// Any client can get a ciphertext of one type. With a key of its own, no other type accepts that ciphertext.
     static var keyName: String { get }
     /// The expiry in Unix seconds.
     var endsAt: Int64 { get }

@@ -2,13 +2,14 @@ package import Domain
 package import Store
 
 extension Store {
-    /// Ensures that the database knows the encrypting master key, before anything is encrypted (decision D26).
+    /// Ensures that the encrypting master key is registered in the database, before anything is encrypted (decision
+    /// D26).
     ///
     /// - Parameters:
     ///   - keys: The master keys of this process.
-    ///   - registering: Whether to register the encrypting key if the database knows one of the former keys, as at the
-    ///     start of a rotation.
-    /// - Throws: `provider_misconfigured` when the database does not know the key; `store_unavailable` and similar.
+    ///   - registering: Whether to register the encrypting key if one of the former keys is registered, as at the start
+    ///     of a rotation.
+    /// - Throws: `provider_misconfigured` when the key is not registered; `store_unavailable` and similar.
     package func admit(_ keys: MasterKeys, registering: Bool) async throws(Failure) {
         let held = keys.previous.map(\.id)
         let known = try await admit(masterKey: keys.current.id, held: held, registering: registering)
@@ -16,7 +17,8 @@ extension Store {
         throw .unknownMasterKey(keys.current.id, known: known)
     }
 
-    /// Ensures that the database knows the encrypting master key, or knows no key yet.
+    /// Ensures that the encrypting master key is registered in the database, or that the database has no registered key
+    /// yet.
     ///
     /// Writes nothing.
     ///

@@ -41,14 +41,18 @@ extension AdministrationCommand {
 enum MasterKeyUse {
     /// The command shows or changes the registered master keys, and runs with every key.
     case any
-    /// The command encrypts nothing. If the database has registered keys, this key must be one of them.
+    /// The command encrypts nothing.
+    ///
+    /// If keys are registered in the database, the command's master key must be one of them.
     case reads
-    /// The command may encrypt. The key must be registered in the database. If the database has no key, it registers
-    /// this one.
+    /// The command may encrypt.
+    ///
+    /// The command's master key must be registered in the database. If no key is registered yet, the command registers
+    /// its own.
     case encrypts
 }
 
-/// Runs one command of an operator and ends.
+/// Runs one command of an operator, with the use cases of the administration.
 enum AdministrationTask {
     /// Opens the resources of the use cases while the closure runs, and turns errors into an exit code.
     ///

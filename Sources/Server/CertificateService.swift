@@ -36,7 +36,7 @@ private actor CertificateWatch {
     private let warnings: Warnings
     private let logger: Logger
     private var raised: Set<String> = []
-    /// The problem with the new files of each listener that keeps its former certificate, by the listener's name.
+    /// For each listener that keeps its former certificate, by name, the problem with its new certificate files.
     private var kept: [String: String] = [:]
 
     init(

@@ -3,7 +3,7 @@ import Encodings
 import FoundationEssentials
 import Providers
 
-/// The JSON file of `FEDERATION_CONFIG_FILE`, whose values count where the environment sets none.
+/// The JSON file that `FEDERATION_CONFIG_FILE` names, with values for variables that the environment does not set.
 ///
 /// The values are read as the texts of variables. Each value counts as a secret, so the configuration library does not
 /// log it.
@@ -40,12 +40,12 @@ struct ConfigurationFile {
         ConfigurationProblems(texts: texts.map { ListeningVariables.configFile.name + ": " + $0 })
     }
 
-    /// The values of nested objects.
+    /// The values of variables, read from an object and the objects within it.
     ///
     /// A name in the file may also consist of several names, joined by dots.
     private struct Levels {
         var values: [AbsoluteConfigKey: ConfigValue] = [:]
-        /// The places of members that are no value.
+        /// The paths of members that cannot be the value of a variable: arrays and `null`.
         var wrong: [String] = []
 
         mutating func read(_ object: JSONObject, below path: [String]) {

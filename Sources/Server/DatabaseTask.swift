@@ -23,8 +23,8 @@ enum DatabaseTask {
     ) async throws {
         var configuration = configuration
         configuration.limitToAdministration()
-        // One operator waits for the command, and no users wait for logins. So a server that starts gets the time to
-        // come up.
+        // Only one operator waits for the command, and no login does. So the command can wait longer for a database
+        // server that is starting.
         configuration.leaseTimeout = .seconds(10)
         // A wait does not help against a wrong password or a refused connection.
         configuration.givesUpAtRefusals = true

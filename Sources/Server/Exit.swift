@@ -37,7 +37,8 @@ enum Exit {
         return saying(text + cause(of: failure), code(of: failure.reason))
     }
 
-    /// Returns the cause of a failure of the database or the service.
+    /// Returns the cause of a failure of the database or the service, for the printed message; empty for other
+    /// failures.
     ///
     /// The user of the command has to find this cause.
     private static func cause(of failure: Failure) -> String {

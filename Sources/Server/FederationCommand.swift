@@ -101,8 +101,7 @@ struct FederationCommand: AsyncParsableCommand {
         ]
     )
 
-    /// Returns the message about an argument that stands in the place of a command and names none; nil if every one is
-    /// valid.
+    /// Returns the message about an unknown subcommand in the arguments; nil if there is none.
     static func unknownCommand(in arguments: [String]) -> String? {
         var command: any ParsableCommand.Type = FederationCommand.self
         var path = ""

@@ -13,15 +13,15 @@ struct FileLimit {
     /// The number of applications' own databases.
     var ownDatabases = 0
 
-    /// The most connections of each listener.
+    /// The maximum number of connections of each listener.
     var connections: Int { shared / 4 }
-    /// The most connections to all providers.
+    /// The maximum number of connections to all providers.
     var calls: Int { shared / 2 }
 
     /// The files left for connections, after those of PostgreSQL, open files and everything else.
     private var shared: Int { max(files - max(128, files / 8) - Self.filesOfDatabase * ownDatabases, 32) }
 
-    /// The most connections to one database.
+    /// The open files that the connections to one application's own database need at most.
     private static let filesOfDatabase = 16
 
     /// Raises the limit as far as possible: most systems begin with 1024, too few for a busy moment.

@@ -84,9 +84,9 @@ enum ListenerCheck {
     }
 }
 
-/// A listener whose error names its variable.
+/// A listener that reports an error of its address together with the variable that sets the address.
 ///
-/// Its address may have been taken after the check.
+/// Another process may have taken the address after `ListenerCheck`.
 struct ListenerService: Service {
     let variable: String
     let address: ListenAddress

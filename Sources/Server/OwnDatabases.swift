@@ -5,7 +5,7 @@ import Postgres
 import Store
 
 extension Databases {
-    /// The number of own databases of applications that the environment names.
+    /// The number of environment variables that name applications' own databases, such as `SHOP_DATABASE_URL`.
     static var numberOfOwn: Int { ProcessInfo.processInfo.environment.keys.count { DatabaseVariable($0) != nil } }
 
     /// Opens the main database, and the applications' own databases that the environment names.

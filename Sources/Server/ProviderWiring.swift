@@ -17,7 +17,7 @@ extension ProviderKinds {
     /// The variables of all provider kinds.
     static var variables: [any DeclaredVariable] { wired.flatMap { $0.variables } }
 
-    /// Reads the setup of each provider kind.
+    /// Reads the setup of each provider kind from the variables.
     ///
     /// Kinds with a problem are left out.
     static func setups(from settings: inout some UpstreamSettings) -> [UpstreamSetup] {

@@ -15,7 +15,7 @@ struct ServerConfiguration: Sendable {
     var postgres: PostgresConfiguration
     var masterKeys: MasterKeys
     var curl: CurlConfiguration
-    /// The setups of the provider kinds.
+    /// The configuration of each provider kind, from its variables.
     var providers: [UpstreamSetup]
     var limits: Limits
     /// How many logins and writes may be under way at once.
@@ -54,7 +54,7 @@ struct ServerConfiguration: Sendable {
     /// The certificate; nil if a listener speaks plain HTTP.
     var certificate: ListenerCertificate?
     var managementCertificate: ListenerCertificate?
-    /// The seconds for which browsers shall use only TLS after they have used the TLS of the public listener.
+    /// The seconds for which browsers must use only HTTPS after a response of the public listener (HSTS).
     var strictTransport: Int
     var logLevel: Logger.Level
     var metricsAccess: MetricsPage.Access
@@ -67,11 +67,12 @@ struct ServerConfiguration: Sendable {
     var httpRead: Duration
     /// How long a client may read nothing of a response that waits for it.
     var httpWrite: Duration
-    /// HTTP connections at once on each listener.
+    /// The maximum number of concurrent HTTP connections of each listener.
     var httpConnections: Int
-    /// HTTP connections of one source at once on each listener.
+    /// The maximum number of concurrent HTTP connections of one source to each listener.
     var sourceConnections: Int
-    /// Bytes that may wait on each listener: for the rest of a request, or for a client to read a response.
+    /// The maximum number of bytes that each listener keeps in memory: of incomplete requests, and of responses that
+    /// clients have not read yet.
     var waitingBytes: Int
     /// How long requests in flight may take to finish after SIGTERM.
     var drain: Duration
@@ -87,13 +88,13 @@ struct AdministrationConfiguration: Sendable {
     var postgres: PostgresConfiguration
     var masterKeys: MasterKeys
     var curl: CurlConfiguration
-    /// The setups of the provider kinds.
+    /// The configuration of each provider kind, from its variables.
     var providers: [UpstreamSetup]
     /// The configuration of mails to users about changes of their accounts; commands queue them, instances send them.
     var mail: MailConfiguration?
     /// The configuration of SMS, which carry links to users.
     var sms: SMSConfiguration?
-    /// The base of the links in mails and messages.
+    /// The public URL with which the links in mails and messages begin.
     var publicURL: String?
 }
 
@@ -124,7 +125,7 @@ enum ListenAddress: Sendable, Equatable, CustomStringConvertible {
         self = .network(host: String(host), port: Int(port))
     }
 
-    /// The address in the form of the variable.
+    /// The address in the form that the configuration variable has.
     var description: String {
         switch self {
         case .network(let host, let port): host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)"
@@ -132,7 +133,7 @@ enum ListenAddress: Sendable, Equatable, CustomStringConvertible {
         }
     }
 
-    /// Whether certainly only this machine can connect.
+    /// Whether the address is certain to be reachable only from this machine.
     var isLoopback: Bool {
         guard case .network(let host, let port) = self else { return true }
         guard let address = try? SocketAddress(ipAddress: host, port: port).ipAddress else {
@@ -141,7 +142,7 @@ enum ListenAddress: Sendable, Equatable, CustomStringConvertible {
         return address.hasPrefix("127.") || address == "::1"
     }
 
-    /// Whether clients have no network address.
+    /// Whether the address is a Unix socket, whose clients have no network address.
     var isSocket: Bool {
         if case .socket = self { true } else { false }
     }

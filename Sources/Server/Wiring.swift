@@ -25,7 +25,7 @@ import Secrets
 import ServiceLifecycle
 import Store
 
-/// The one place that puts the parts together.
+/// Creates all parts of the program and connects them to each other.
 enum Wiring {
     /// Creates all services of `federation serve`, ready to run.
     static func services(
@@ -298,7 +298,7 @@ private struct DatabaseService: Service {
     }
 }
 
-/// Keeps the copy of the configuration current.
+/// Keeps the applications' configuration in memory current while the service runs.
 ///
 /// At start it ends the process if the database refuses the role, the password or the name of the database. Only an
 /// operator can fix that, and a supervisor has to notice. If the database is unreachable, the service waits for it.
@@ -324,9 +324,10 @@ private struct DirectoryService: Service {
         }
     }
 
-    /// Queries the database until it responds.
+    /// Queries the database until it accepts a connection and responds.
     ///
-    /// - Throws: When the database refuses the connection for good.
+    /// - Throws: `DatabaseRefusal` when the database refuses the connection for a reason that only an operator can
+    ///   remove.
     private func enter() async throws(DatabaseRefusal) {
         while !Task.isCancelled {
             do throws(PostgresError) {

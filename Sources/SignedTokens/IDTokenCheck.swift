@@ -13,7 +13,7 @@ package struct IDTokenCheck: Sendable {
     let provider: String
     /// The accepted texts of `iss`.
     let issuers: [String]
-    /// The accepted audiences.
+    /// The apps that are accepted as the audience (`aud`) of a token.
     ///
     /// All are apps of one application.
     let apps: [ProviderAppID]
@@ -166,7 +166,7 @@ package struct IDTokenCheck: Sendable {
     }
 }
 
-/// An ID token that has passed all checks except the single use.
+/// An ID token that has passed all checks except those of its subject and of its single use.
 package struct AcceptedIDToken: Sendable {
     package let claims: JSONObject
     /// The app that the token was issued for.
@@ -179,7 +179,7 @@ package struct AcceptedIDToken: Sendable {
     package let issued: Int64
     /// The time, in Unix seconds, from which the service refuses the token for its expiry or its age.
     package let end: Int64
-    /// The nonce, if the service must have issued it; nil if the policy does not require that.
+    /// The nonce, if the policy accepts only nonces that this service issued; nil otherwise.
     package let serverNonce: Secret?
 
     package init(

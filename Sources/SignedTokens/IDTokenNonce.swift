@@ -7,7 +7,7 @@ extension IDTokenCheck {
     ///
     /// An empty claim counts as absent. For example, Facebook writes an empty claim if no nonce was sent.
     ///
-    /// - Returns: The nonce, if the service must have issued it; nil if the policy does not require that.
+    /// - Returns: The nonce, if the policy accepts only nonces that this service issued; nil otherwise.
     func checkNonce(_ claims: JSONObject, given: Secret?) throws(Failure) -> Secret? {
         let claim = try nonce(in: claims)
         let isBound = claims["cnf"] != nil

@@ -11,7 +11,7 @@ import Encodings
 /// The layout is 4 bytes of Unix seconds, 12 random bytes, and 16 bytes of MAC. The MAC is an HMAC-SHA256 over the
 /// application, the provider's name and the first 16 bytes.
 package enum ServerNonce {
-    /// The seconds in which the nonce can be used.
+    /// The seconds from the issue of a nonce to its expiry.
     package static let seconds: Int64 = 600
     /// The number of random bytes.
     package static let randomBytes = 12
@@ -65,9 +65,10 @@ package enum ServerNonce {
         return isMarked && time <= now + IDTokenCheck.tolerance && now - time <= seconds
     }
 
-    /// Returns the MAC.
+    /// Returns the MAC of a nonce.
     ///
-    /// Each name ends with a zero byte, which no name contains.
+    /// It covers the application, the provider's name, and the bytes of the nonce before the MAC. In the input of the
+    /// MAC, a zero byte ends each name. No name contains a zero byte.
     private static func mark(
         of body: [UInt8],
         by provider: ProviderName,

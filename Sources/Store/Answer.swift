@@ -9,7 +9,7 @@ struct Answer {
     let result: ResultSet
 
     var count: Int { result.count }
-    /// Rows that were inserted, updated or deleted.
+    /// The number of rows that the statement inserted, updated or deleted.
     var affectedRows: Int { result.affectedRows ?? 0 }
 
     func all<Value: RowValue>(_: Value.Type) throws(Failure) -> [Value] {
@@ -54,7 +54,7 @@ extension Failure {
     }
 }
 
-// MARK: - What columns hold of the domain
+// MARK: - Values of the domain in columns
 
 extension ObjectID: PostgresValue {
     package static var nullType: Bind.NullType { UUID.nullType }
@@ -62,7 +62,7 @@ extension ObjectID: PostgresValue {
     package static func read(_ cell: Cell) throws(CellMismatch) -> ObjectID { ObjectID(try UUID.read(cell)) }
 }
 
-/// Two columns: the ciphertext, then the id of its master key.
+/// An encrypted secret fills two columns of a row: the ciphertext, then the id of its master key.
 extension EncryptedSecret: RowValue {
     package init(from row: inout Row) throws(PostgresError) {
         self.init(bytes: try row.next(), keyID: try row.next())

@@ -2,7 +2,7 @@ import Domain
 import Encodings
 import Postgres
 
-/// The text of a `LoginStatement`, expression by expression.
+/// The SQL text of a `LoginStatement`, expression by expression.
 struct LoginText {
     private let application: Application
     private let provider: ProviderName
@@ -103,7 +103,7 @@ struct LoginText {
 
     private var room: SQL<LoginWrite>? { ending.room(of: "before") }
 
-    /// Returns the condition that a row of `identities` is this identity.
+    /// Returns the SQL condition that a row of `identities` is the identity that logs in.
     private func isIdentity(_ row: String = "") -> SQL<LoginWrite> {
         let row: SQL<LoginWrite> = "\(unsafeRaw: row)"
         return """
@@ -174,13 +174,13 @@ struct LoginText {
             """
     }
 
-    /// The conditions for any write.
+    /// The SQL conditions under which the statement writes anything at all.
     private var conditions: [SQL<LoginWrite>] {
         (isOnce ? [isOwner] : []) + (room == nil ? [] : ["(select room.room from room) is not false"])
             + (isFinishing ? finishingConditions : [])
     }
 
-    /// The conditions for the completion of a pending login.
+    /// The SQL conditions under which the statement completes a pending login.
     ///
     /// The pending login is void if the user has been disabled or the password has changed meanwhile. A password reset
     /// revokes all sessions, so it must end pending logins, too.
@@ -205,7 +205,7 @@ struct LoginText {
         """
     }
 
-    /// The condition under which an identity without a user gets a new user.
+    /// The SQL condition under which an identity without a user gets a new user.
     private var mayBeNew: SQL<LoginWrite> {
         !admitsNew ? "" : "\nor not \(isBanned) and not \(wasThere)"
     }

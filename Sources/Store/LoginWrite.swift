@@ -74,7 +74,7 @@ package struct LoginWrite: Sendable {
 package struct EncryptedToken: Sendable {
     package let kind: ProviderToken.Kind
     package let secret: EncryptedSecret
-    /// Unix seconds; nil when there is no expiry or it is unknown.
+    /// The expiry, in Unix seconds; nil if there is none or it is unknown.
     package let expiresAt: Int64?
 
     package init(kind: ProviderToken.Kind, secret: EncryptedSecret, expiresAt: Int64?) {
@@ -333,14 +333,15 @@ package struct LoginStatement: Sendable {
     let columns: UserColumns
     private let template: StatementTemplate<LoginWrite>
 
-    /// The text with its placeholders.
+    /// The SQL text of the statement, with placeholders for the values.
     package var sql: String { template.sql }
     /// The names of the placeholders' values, in their order.
     package var parameters: [String] { template.parameters }
 
-    /// Names of parameters that differ from login to login of the same user.
+    /// The name of the parameter with the id that a new user would get.
     ///
-    /// The last one exists only if `use` is not `repeated`.
+    /// The value differs from login to login of the same user, as do the values of the two parameters below. The last
+    /// parameter exists only if `use` is not `repeated`.
     package static let freshIDParameter = "fresh_id"
     package static let tokenHashParameter = "token_hash"
     package static let credentialHashParameter = "credential_hash"
@@ -395,7 +396,7 @@ package struct LoginStatement: Sendable {
         )
     }
 
-    /// Returns the same statement with another value of `admitsNew`.
+    /// Returns this statement, but with the given value of `admitsNew`.
     func admitting(_ admitsNew: Bool) -> LoginStatement {
         guard self.admitsNew != admitsNew else { return self }
         return LoginStatement(

@@ -17,7 +17,7 @@ struct PropertyWrites<Input> {
     private let passwords: SQL<Input>
     private let identityProperty: PropertyName
 
-    /// Prepares the parts.
+    /// Prepares the SQL for the properties that a mapping plan writes.
     ///
     /// - Parameters:
     ///   - targets: The properties that the plan writes, without duplicates.
@@ -47,13 +47,13 @@ struct PropertyWrites<Input> {
         self.written = written
     }
 
-    /// The columns of an insert.
+    /// The columns of the mapped properties in the insert of a new user.
     var columns: [SQL<Input>] { targets.map { "\(identifier: $0.name.text)" } }
 
-    /// The values of an insert.
+    /// The values of the mapped properties in the insert of a new user, in the order of `columns`.
     var values: [SQL<Input>] { parameters.map { "\($0)" } }
 
-    /// The assignments of an update: properties by their rules, undeclared ones, and `updated` where any value changes.
+    /// The SQL assignments of an update: properties by their sync rules, `dynamic`, and `updated` if any value changes.
     var assignments: [SQL<Input>] {
         let columns = updated.map { column(targets[$0]) } + ["dynamic"]
         let values = updated.indices.map { "before.n\(unsafeRaw: String($0))" as SQL<Input> } + ["before.dynamic"]
@@ -71,7 +71,7 @@ struct PropertyWrites<Input> {
         ]
     }
 
-    /// The columns of `before`.
+    /// The select list of the CTE `before`.
     ///
     /// `n0`, `n1`, … and `dynamic` are the values that an update gives to the properties. For properties that are
     /// written until they are edited, `t0`, `t1`, … are the locked user's values, and `written` is the record of the
@@ -86,13 +86,13 @@ struct PropertyWrites<Input> {
             + tracked.enumerated().map { "u.\(column(targets[$0.element])) as t\(unsafeRaw: String($0.offset))" }
     }
 
-    /// The record of written values after the first login.
+    /// The SQL of the record of values that the mapping has written, after the first login of an identity.
     var firstWritten: SQL<Input> {
         let members = tracked.map { member(targets[$0], "to_jsonb(\(parameters[$0]))") }
         return (["'{}'::jsonb"] + members).joined(separator: "\n|| ")
     }
 
-    /// The record of written values after an update; nil when nothing is recorded.
+    /// The SQL of the record of values that the mapping has written, after an update; nil if nothing is recorded.
     ///
     /// It has the new value of each property that the rule lets this login write, and the old record of each other
     /// property. The record in `before` decides which these are, although the identity may have a newer record: another
@@ -129,7 +129,7 @@ struct PropertyWrites<Input> {
             """
     }
 
-    /// The indices of the targets that an update writes.
+    /// The indices, in `targets`, of the properties that an update writes.
     private var updated: [Int] { targets.indices.filter { targets[$0].sync != .firstLogin } }
 
     private var tracked: [Int] { targets.indices.filter { targets[$0].sync == .untilEdited } }
@@ -138,7 +138,7 @@ struct PropertyWrites<Input> {
 
     private func key(_ target: Target) -> SQL<Input> { "\(literal: target.name.text)" }
 
-    /// Returns the value that an update gives to a property; NULL if the update empties it.
+    /// Returns the SQL of the value that an update gives to a property; NULL if the update empties the property.
     ///
     /// A provider does not change the address of a user who has a password or has confirmed the address (decision D6,
     /// T-30): mails that protect the account go to this address. If another property is the login name, a provider does
@@ -163,7 +163,7 @@ struct PropertyWrites<Input> {
             """
     }
 
-    /// Returns the value by the target's sync rule.
+    /// Returns the SQL of the value that the sync rule of a target gives to the property at an update.
     private func ruledValue(_ index: Int) -> SQL<Input> {
         let (target, value) = (targets[index], parameters[index])
         let column: SQL<Input> = "u.\(column(target))"
@@ -189,13 +189,13 @@ struct PropertyWrites<Input> {
 
     private func isCleared(_ target: Target) -> SQL<Input> { "\(key(target)) = any (\(cleared))" }
 
-    /// Returns the value that the mapping wrote last, cast to the column's type.
+    /// Returns the SQL of the value that the mapping wrote last to a property, cast to the column's type.
     private func lastWritten(_ target: Target, in document: SQL<Input>) -> SQL<Input> {
         guard target.type != .json else { return "(\(document) -> \(key(target)))" }
         return "(\(document) ->> \(key(target)))::\(unsafeRaw: target.type.sqlType)"
     }
 
-    /// Returns an object of one member, or an empty one when the value is NULL.
+    /// Returns the SQL of a JSON object with the value as its only member, or of an empty object if the value is NULL.
     private func member(_ target: Target, _ value: SQL<Input>) -> SQL<Input> {
         "coalesce(federation.json_member(\(key(target)), \(value)), '{}')"
     }

@@ -5,7 +5,7 @@ import Postgres
 package struct SingleUse: Sendable {
     /// SHA-256 of the bytes that identify the credential.
     package let hash: [UInt8]
-    /// When the credential was issued, in whole seconds for a provider's credential.
+    /// The time at which the credential was issued, in whole seconds for a provider's credential.
     ///
     /// A revocation or a deletion at least a second later also ends the credential.
     package let issuedAt: StoreMoment
@@ -36,7 +36,7 @@ struct SingleUseStep<Input> {
     let kind: SingleUseKind
     let once: @Sendable (Input) -> SingleUse?
 
-    /// A CTE that has a row only for the attempt that owns the credential.
+    /// The CTE `seen`, which has a row only for the login attempt that used the credential first.
     var expression: SQL<Input> {
         """
         seen as (
@@ -51,7 +51,7 @@ struct SingleUseStep<Input> {
 
     var isFirst: SQL<Input> { "exists (select from seen)" }
 
-    /// Whether the credential was never used before, not even by the same attempt.
+    /// The SQL condition that the credential was never used before, not even by the same attempt.
     static var isFresh: SQL<Input> { "exists (select from seen where seen.created = now())" }
 
     // A missing hash has no default, since the credential must not count as one that was never used.

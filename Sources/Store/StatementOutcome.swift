@@ -9,7 +9,7 @@ package enum StatementOutcome<Value> {
     /// The statements may succeed when made from the current configuration.
     case outdated(Failure)
 
-    /// Returns the value, or throws the failure of an outdated configuration.
+    /// Returns the value of statements that succeeded, or throws the failure of an outdated configuration.
     ///
     /// This is for callers that do not retry.
     package func get() throws(Failure) -> Value {
@@ -31,7 +31,7 @@ package enum StatementOutcome<Value> {
 
 extension StatementOutcome: Sendable where Value: Sendable {}
 
-/// Why statements did nothing.
+/// The reason why statements about an application's users failed.
 enum StatementError {
     case outdated(Failure)
     case failed(Failure)

@@ -17,7 +17,7 @@ package struct StoredBan: Sendable {
     package let hash: [UInt8]
     /// The erased user, or the user who lost the identity.
     package let user: ObjectID
-    /// Milliseconds since 1970 UTC, like all times.
+    /// The time of the ban, in milliseconds since 1970 UTC.
     package let created: Int64
     package let expires: Int64
 }
@@ -132,12 +132,12 @@ extension PostgresConnection {
 
 /// The key for the hashes of banned identities. The installation has one key, which never changes.
 extension Store {
-    /// Returns the key; nil before its first use.
+    /// Returns the encrypted key for the hashes of banned identities; nil before its first use.
     package func banKey() async throws(Failure) -> EncryptedSecret? {
         try await query("select secret, secret_key_id from federation.ban_key").first(EncryptedSecret.self)
     }
 
-    /// Stores the key unless there is one.
+    /// Stores the encrypted key for the hashes of banned identities, unless there is one.
     ///
     /// Of instances that create a key at the same time, one succeeds.
     package func addBanKey(_ secret: EncryptedSecret) async throws(Failure) {

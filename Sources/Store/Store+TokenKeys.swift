@@ -6,19 +6,17 @@ import Postgres
 package struct StoredTokenKey: Sendable {
     /// The key id in the tokens (`kid`).
     package let id: String
-    /// The application whose tokens the key signs; nil for a key of the time when all applications shared one.
+    /// The application whose tokens the key signs; nil for an old key that all applications shared.
     package let application: ApplicationID?
     /// The private key.
     package let secret: EncryptedSecret
     /// The public key, a JWK.
     package let publicKey: JSONObject
-    /// Milliseconds since 1970.
+    /// The time of the key's creation, in milliseconds since 1970.
     package let created: Int64
-    /// When another key replaced this one.
+    /// The time at which another key replaced this key, in milliseconds since 1970; nil for the newest key.
     ///
     /// This key goes on signing until all instances know the new key.
-    ///
-    /// Nil for the newest key.
     package let retired: Int64?
     /// Seconds since the creation, by the clock of the database.
     package let age: Double
@@ -81,7 +79,7 @@ package struct NewTokenKey: Sendable {
     package let id: String
     package let application: ApplicationID
     package let secret: EncryptedSecret
-    /// A JWK.
+    /// The public key, a JWK.
     package let publicKey: JSONObject
 
     package init(id: String, application: ApplicationID, secret: EncryptedSecret, publicKey: JSONObject) {

@@ -56,7 +56,7 @@ extension Store {
         }
     }
 
-    /// Returns the failure of a request while the database does not respond.
+    /// Returns the failure of a request during which the database does not respond.
     package static func unreachable(_ error: PostgresError) -> Failure {
         Failure(
             .storeUnavailable,
@@ -66,7 +66,7 @@ extension Store {
         )
     }
 
-    /// Returns the cause of an error about missing tables of an application, which most likely has just been removed.
+    /// Returns the failure for an error about missing tables, most likely of an application that has just been removed.
     private func diagnosis(
         ofLackingTables error: PostgresError,
         of application: Application
@@ -153,13 +153,15 @@ extension Store {
 }
 
 extension PostgresError {
-    /// Whether a schema or a table is missing.
+    /// Whether the error says that a schema or a table is missing.
     fileprivate var isAboutTables: Bool { ["3F000", "42P01"].contains(sqlState) }
 
-    /// Whether a column or a function is missing; for the service's own tables, this means an older schema.sql.
+    /// Whether the error says that a column or a function is missing.
+    ///
+    /// For the service's own tables, this means an older schema.sql.
     fileprivate var isAboutColumns: Bool { ["42703", "42883"].contains(sqlState) }
 
-    /// Whether the service's own queue is full, as opposed to an unavailable database.
+    /// Whether too many statements wait for a connection of the pool, while the database itself may be available.
     fileprivate var isOverload: Bool {
         switch self {
         case .overloaded, .leaseTimeout: true
@@ -193,7 +195,7 @@ extension Failure {
         )
     }
 
-    /// Returns the failure for other errors.
+    /// Returns the failure for an error without a more specific rule.
     ///
     /// Values that do not fit their columns are the fault of the request. All other errors are the service's.
     fileprivate static func fromOther(_ error: PostgresError) -> Failure {

@@ -34,12 +34,12 @@ struct UserColumns: Sendable {
         properties = application.properties
     }
 
-    /// Returns the select list, with each column qualified by the alias.
+    /// Returns the select list of all columns of a user, each qualified by the table's alias.
     func list(of alias: String) -> String {
         (Self.system + properties.map(\.name.text)).map { alias + "." + quoted($0) }.joined(separator: ", ")
     }
 
-    /// Returns the same select list, with nulls for columns that a query does not read.
+    /// Returns the select list of all columns of a user, with nulls for those that a query does not read.
     func list(of alias: String, for query: UserQuery) -> String {
         let system = Self.system.map { $0 == "dynamic" && !query.readsUndeclared ? "null" : alias + "." + quoted($0) }
         let properties = properties.map {
@@ -76,7 +76,7 @@ struct UserColumns: Sendable {
         )
     }
 
-    /// Returns the members that are not declared properties.
+    /// Returns the members of the column `dynamic` that are not declared properties.
     ///
     /// While a property is being declared, an instance that does not know the declaration yet still writes it to
     /// `dynamic`. A response must not contain the name of the property twice.

@@ -34,15 +34,15 @@ package final class FaultyProxy: Sendable {
 
     /// The treatment of new connections.
     package enum ConnectionRule: Sendable {
-        /// They are connected to the server.
+        /// The proxy connects a new connection to the server.
         ///
         /// If the server refuses, the client sees a reset.
         case pass
-        /// They are refused, since the proxy does not listen.
+        /// The proxy stops listening, so that new connections are refused.
         case refuse
-        /// They are accepted and then reset.
+        /// The proxy accepts a new connection and then resets it (RST).
         case reset
-        /// They are accepted, and nothing is sent or read.
+        /// The proxy accepts a new connection, and neither sends nor reads anything.
         case hang
     }
 
@@ -58,9 +58,9 @@ package final class FaultyProxy: Sendable {
         package var swallowed = 0
     }
 
-    /// The port of the proxy.
+    /// The TCP port of the proxy on 127.0.0.1.
     ///
-    /// It stays the same after a refusal.
+    /// The port stays the same when the proxy stops listening and later listens again.
     package let port: Int
 
     private let upstream: Int
@@ -110,14 +110,14 @@ package final class FaultyProxy: Sendable {
         rules.withLockedValue { $0[direction].latency = .init(latency) }
     }
 
-    /// Discards the bytes of a direction from now on.
+    /// Discards all bytes that arrive in this direction from now on.
     ///
     /// The sender does not notice this.
     package func swallow(_ direction: Direction) {
         rules.withLockedValue { $0[direction].swallows = true }
     }
 
-    /// Ends each connection after that many further bytes of the direction have passed on it.
+    /// Ends each connection after that many further bytes have passed on it in the given direction.
     ///
     /// - Parameters:
     ///   - count: The number of bytes that still pass on each connection. With 0, the next byte ends the connection.
@@ -129,9 +129,9 @@ package final class FaultyProxy: Sendable {
         }
     }
 
-    /// Removes all rules.
+    /// Removes all rules, so that the proxy forwards everything again.
     ///
-    /// Swallowed bytes stay lost.
+    /// Bytes that were discarded meanwhile stay lost.
     package func heal() async throws {
         rules.withLockedValue { $0.heal() }
         try await admit(.pass)

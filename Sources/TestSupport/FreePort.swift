@@ -24,7 +24,7 @@ private func canBind(_ port: UInt16) -> Bool {
     return withLoopbackAddress(port) { bind(descriptor, $0, $1) == 0 }
 }
 
-/// Opens a TCP socket for the addresses of ``withLoopbackAddress(_:_:)``; negative on failure.
+/// Opens a TCP socket for IPv4; returns a negative number on failure.
 func loopbackSocket() -> Int32 {
     socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
 }

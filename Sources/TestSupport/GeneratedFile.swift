@@ -1,9 +1,9 @@
 import FoundationEssentials
 
-/// A file of the repository that the code makes, as a whole or in blocks.
+/// A file of the repository whose text, or blocks of whose text, the code generates.
 ///
-/// Tests compare the file with the code. `scripts/generate` sets FEDERATION_GENERATE, and the tests write the file
-/// instead, one test at a time: two tests may make blocks of the same file.
+/// Tests compare the file with the generated text. `scripts/generate` sets FEDERATION_GENERATE, and then the tests
+/// write the file instead, one test at a time: two tests may make blocks of the same file.
 package struct GeneratedFile {
     package let path: String
     /// The text on disk.
@@ -20,7 +20,7 @@ package struct GeneratedFile {
         text = try String(contentsOf: file, encoding: .utf8)
     }
 
-    /// Compares the file with the text that the code makes, or writes the text.
+    /// Compares the file with the generated text, or writes this text if FEDERATION_GENERATE is set.
     ///
     /// - Parameter made: The whole text.
     /// - Returns: Whether the file has the text now.
@@ -31,7 +31,7 @@ package struct GeneratedFile {
         return true
     }
 
-    /// Returns the text with other contents of its blocks.
+    /// Returns the file's text with the contents of its blocks replaced.
     ///
     /// A block lies between the lines `<!-- NAME: made by scripts/generate -->` and `<!-- end -->`.
     ///

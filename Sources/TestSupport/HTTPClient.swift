@@ -13,7 +13,7 @@ package struct HTTPClient: Sendable {
     /// The source address of the connections, which may be any of 127.0.0.0/8.
     package let source: String
 
-    /// Makes a client for the server on that loopback port.
+    /// Makes a client for the server that listens on this port of 127.0.0.1.
     package init(port: Int, source: String = "127.0.0.1") {
         self.port = port
         self.source = source

@@ -24,7 +24,9 @@ extension TestDatabase {
         return result
     }
 
-    /// Runs a closure that needs the transaction open until its end.
+    /// Runs a closure while another session has an open transaction with locks or writes.
+    ///
+    /// The transaction ends after the closure.
     package func whileLocked<Result>(
         _ statements: String,
         isolation: isolated (any Actor)? = #isolation,

@@ -1,6 +1,7 @@
-/// A generator of malformed where clauses about `name`, `age`, `seen` and `isActive`.
+/// A generator of malformed filter expressions (where clauses) with the properties `name`, `age`, `seen` and
+/// `isActive`.
 ///
-/// It removes, inserts or replaces words of valid clauses. The new words break parsers and SQL.
+/// It removes, inserts or replaces words of valid clauses. The new words are such as break parsers and SQL.
 package struct HostileClauses {
     private var random: SeededRandom
 

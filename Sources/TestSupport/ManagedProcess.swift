@@ -9,8 +9,8 @@ package enum ProcessEnd: Sendable, Equatable {
 
 /// A child process with captured output.
 ///
-/// It ends at the latest with the test process. The process survives this handle, since a handle may be released after
-/// its last use, in the middle of a test.
+/// It ends at the latest with the test process. The release of this handle does not end the process, since Swift may
+/// release a handle after its last use, in the middle of a test.
 package final class ManagedProcess: Sendable {
     /// The process id.
     ///

@@ -1,9 +1,9 @@
 import Glibc
 
-/// Records a measured figure for a row of the fault matrix.
+/// Records a measured figure for a row of the table of tested faults in `docs/reliability.md`.
 ///
-/// `scripts/reliability-page` reads it. Does nothing unless `FEDERATION_RELIABILITY_FILE` names the file that
-/// `scripts/test` has begun.
+/// `scripts/reliability-page` writes the figure into the table. This function does nothing unless
+/// `FEDERATION_RELIABILITY_FILE` names the file that `scripts/test` has begun.
 ///
 /// - Parameters:
 ///   - row: The row's name, such as `F-26`.

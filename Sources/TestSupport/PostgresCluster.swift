@@ -6,11 +6,11 @@ import Glibc
 /// `scripts/postgres` manages it. Its files are deleted when the test process ends, whatever ends the process. A test
 /// that needs only a database uses ``withDatabase(_:_:)``.
 package struct PostgresCluster: Sendable {
-    /// What the server does with sessions when it stops.
+    /// How the server stops: what becomes of its sessions and of data that is not yet on disk.
     package enum StopMode: String, Sendable {
-        /// Sessions are ended, transactions rolled back, all data written.
+        /// The server ends all sessions, rolls back their transactions and writes all data.
         case fast
-        /// Nothing is written, as in a crash.
+        /// The server ends without writing any data, as in a crash.
         ///
         /// The next start recovers the data.
         case immediate
@@ -27,7 +27,8 @@ package struct PostgresCluster: Sendable {
     ///
     /// - Parameters:
     ///   - settings: Server settings, such as `["max_connections": "10"]`.
-    ///   - disk: The size in mebibytes of a file system for the cluster alone, which a test can fill. It needs root.
+    ///   - disk: The size in mebibytes of a file system for the cluster alone, which a test can fill. The test must
+    ///     run as root.
     /// - Returns: The running cluster.
     /// - Throws: ``ProcessEnded`` with the output of `scripts/postgres`.
     package static func start(settings: [String: String] = [:], disk: Int? = nil) async throws -> PostgresCluster {
@@ -92,7 +93,7 @@ package struct PostgresCluster: Sendable {
 
     /// Kills a session's process (SIGKILL).
     ///
-    /// The server takes this for a crash and restarts all sessions.
+    /// The server treats this as a crash: it ends all sessions and recovers the data.
     ///
     /// - Parameter pid: The process id, as in `pg_stat_activity.pid` or `pg_backend_pid()`.
     package func killBackend(_ pid: Int32) {
@@ -163,7 +164,7 @@ package struct NotAProcessID: Error {
 ///
 /// - Parameters:
 ///   - settings: Server settings.
-///   - disk: The size in mebibytes of a file system for the cluster alone. It needs root.
+///   - disk: The size in mebibytes of a file system for the cluster alone. The test must run as root.
 ///   - isolation: The caller's isolation. The closure runs in it, too.
 ///   - body: Uses the cluster.
 /// - Returns: The result of the body.

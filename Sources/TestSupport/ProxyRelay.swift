@@ -1,7 +1,8 @@
 import NIOConcurrencyHelpers
 import NIOCore
 
-/// Forwards data from its channel to the partner channel, by the rules.
+/// Forwards data from its channel to the partner channel, with the delays, losses and cuts that the proxy's rules
+/// demand.
 ///
 /// Both channels have the same event loop.
 final class ProxyRelay: ChannelInboundHandler {

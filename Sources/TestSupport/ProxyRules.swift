@@ -8,7 +8,7 @@ struct ProxyRules {
         let cut: FaultyProxy.Cut
         /// A number that distinguishes this rule from earlier rules.
         ///
-        /// A connection may have counted bytes for an earlier rule.
+        /// When a connection meets a new number, it begins to count its bytes anew.
         let generation: Int
     }
 
@@ -46,7 +46,7 @@ struct ProxyRules {
     }
 }
 
-/// The number of bytes that one connection has counted towards the cut of one direction.
+/// The number of bytes that one connection has counted in one direction under the rule that is to cut it.
 struct CutProgress {
     private var generation = 0
     private var passed = 0

@@ -1,4 +1,4 @@
-/// A generator that repeats its numbers for the same seed.
+/// A random number generator that returns the same sequence of numbers for the same seed.
 package struct SeededRandom: RandomNumberGenerator {
     private var state: UInt64
 

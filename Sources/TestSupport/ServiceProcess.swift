@@ -1,10 +1,10 @@
-/// A running `federation serve` from the build of the tests.
+/// A running instance of the service: `federation serve` as a child process of the tests.
 package struct ServiceProcess: Sendable {
     /// The process, for signals, output and usage.
     package let process: ManagedProcess
-    /// A client of the public listener.
+    /// An HTTP client that sends requests to the instance's public listener.
     package let client: HTTPClient
-    /// A client of the management listener.
+    /// An HTTP client that sends requests to the instance's management listener.
     package let management: HTTPClient
 
     /// Starts an instance and waits until it is ready.
@@ -47,16 +47,16 @@ package struct ServiceProcess: Sendable {
     }
 }
 
-/// A running `graph-simulator` from the build of the tests.
+/// A running `graph-simulator`, the stand-in for Facebook, Twitter and an SMS gateway, as a child process of the tests.
 package struct SimulatorProcess: Sendable {
     /// The process, for signals, output and usage.
     package let process: ManagedProcess
-    /// A client of the Graph listener.
+    /// An HTTP client of the public port, on which the simulator responds as Facebook does.
     package let graph: HTTPClient
-    /// A client of the control listener.
+    /// An HTTP client of the control port, by which tests change the simulator.
     package let control: HTTPClient
 
-    /// The base URL for `FEDERATION_GRAPH_URL`.
+    /// The base URL of the simulated Facebook, for the variable `FEDERATION_GRAPH_URL` of the service.
     package var url: String { "http://127.0.0.1:\(graph.port)" }
 
     /// The variables that make the service use the simulator for all of Facebook, for Twitter and for SMS.

@@ -44,7 +44,7 @@ package struct TestDatabase: Sendable {
         )
     }
 
-    /// Lends another, empty database on the same server, and drops it afterwards.
+    /// Lends a second, empty database on the same server, and drops the second database afterwards.
     ///
     /// - Parameters:
     ///   - suffix: The suffix of the database's name. It must differ for each database that is lent beside this one.
@@ -82,11 +82,12 @@ package struct DatabaseTemplate: Sendable {
 
     /// Makes a template.
     ///
-    /// It is prepared once in a process, and copied for each database.
+    /// Without Citus, a process prepares the template database once, and copies it for each test database. With Citus,
+    /// each test database is prepared by itself.
     ///
     /// - Parameters:
     ///   - name: The unique name: lower-case letters, digits and `_`.
-    ///   - prepare: Fills the template database.
+    ///   - prepare: Fills the template database or, with Citus, the test database.
     package init(name: String, prepare: @escaping @Sendable (TestDatabase) async throws -> Void) {
         self.name = name
         self.prepare = prepare
@@ -101,7 +102,7 @@ package struct DatabaseTemplate: Sendable {
 
     /// Returns a template with an earlier version's `schema.sql`.
     ///
-    /// Each schema has an application, in the order of their ids.
+    /// Each of the given schemas belongs to an application. The ids of the applications are `a0`, `a1` and so on.
     package static func landed(_ version: Int, schemas: [String]) -> DatabaseTemplate {
         DatabaseTemplate(name: "landed\(version)_" + schemas.joined(separator: "_")) { database in
             try await database.psql(file: PackageLayout.path("Tests/StoreTests/Schemas/\(version).sql"))

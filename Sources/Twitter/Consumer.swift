@@ -64,7 +64,7 @@ struct Consumer {
 
 /// A user's access token and its secret.
 ///
-/// Both have a form that can be sent.
+/// Both are printable ASCII without spaces, so that they can be sent.
 struct AccessToken {
     let text: String
     let secret: Secret

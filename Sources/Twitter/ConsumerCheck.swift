@@ -4,7 +4,7 @@ internal import Providers
 extension TwitterClient {
     /// Verifies a consumer key and its secret.
     ///
-    /// To do so, it requests a request token, which is not used.
+    /// The check asks Twitter for an OAuth request token, which is not used.
     ///
     /// See docs/protocols/twitter.md §4.
     ///

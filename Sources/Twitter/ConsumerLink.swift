@@ -6,10 +6,10 @@ internal import Providers
 ///
 /// Concurrent logins share it.
 final class ConsumerLink: Sendable {
-    /// The key of a link: a consumer in one application, and a kind of request.
+    /// The key of a circuit breaker: a consumer in one application, and a kind of request.
     ///
-    /// If two applications have the same consumer, each has a link of its own. So neither can harm the other by its
-    /// settings.
+    /// If two applications have the same consumer, each has a circuit breaker of its own. So neither can harm the other
+    /// by its settings.
     struct Key: Hashable {
         let application: ApplicationID
         let consumer: String
@@ -36,7 +36,7 @@ final class ConsumerLink: Sendable {
 
     /// Decides whether a login may send requests.
     ///
-    /// - Throws: The failure of a login that may not.
+    /// - Throws: The failure to report if the circuit breaker refuses the login.
     func pass() throws(Failure) -> CircuitBreaker.Pass {
         try breaker.withLockedValue { $0.admit(at: .now) }.pass(to: .twitter)
     }

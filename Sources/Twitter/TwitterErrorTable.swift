@@ -2,10 +2,10 @@ internal import Domain
 internal import Encodings
 internal import Providers
 
-/// The mapping of Twitter's errors to our reasons (docs/protocols/twitter.md §2).
+/// The mapping of Twitter's errors to the failures of this service (docs/protocols/twitter.md §2).
 ///
-/// The code decides. If the code is missing or unknown, the HTTP status decides, since Twitter's newer errors (problem
-/// details) have no code.
+/// Twitter's error code decides. If the code is missing or unknown, the HTTP status decides, since Twitter's newer
+/// errors (problem details) have no code.
 struct TwitterErrorTable {
     /// The credentials that an error is about.
     enum Subject {
@@ -19,7 +19,7 @@ struct TwitterErrorTable {
     /// The seconds until a retry, as Twitter requests.
     let retryAfter: Int?
 
-    /// Returns the fault that an error in a response means.
+    /// Returns the failure to report for an error in a response, with what the error shows about Twitter's health.
     func fault(code: Int64?, status: Int) -> ProviderFault {
         let error = Occurrence(code: code, status: status)
         return switch code {
@@ -115,7 +115,7 @@ private struct Occurrence {
     let code: Int64?
     let status: Int
 
-    /// The members of `errorData`, which programs read.
+    /// Twitter's code for the error, for the `errorData` of our response, which programs read.
     var details: JSONObject {
         var details = JSONObject()
         if let code { details.append("twitterCode", .integer(code)) }

@@ -74,9 +74,9 @@ struct TwitterReply {
 }
 
 extension RateLimit {
-    /// Returns the seconds until the end of the window.
+    /// Returns the seconds until Twitter's rate limit ends.
     ///
-    /// `x-rate-limit-reset` has that end in Unix seconds.
+    /// The header `x-rate-limit-reset` has the end of the limit in Unix seconds.
     static func seconds(untilReset header: String, now: Int64) -> Int? {
         guard (1...15).contains(header.utf8.count), header.utf8.allSatisfy(\.isASCIIDigit), let reset = Int64(header)
         else {

@@ -15,7 +15,7 @@ struct TwitterRequest {
     enum Method {
         case get, post
 
-        /// The method in the signed text.
+        /// The method as the signature of the request contains it.
         var word: String {
             switch self {
             case .get: "GET"
@@ -25,7 +25,7 @@ struct TwitterRequest {
     }
 }
 
-/// The calls of Twitter. Metrics have these names.
+/// The kinds of requests to Twitter. Metrics have the same names.
 extension ProviderCall {
     static let verifyCredentials = ProviderCall("twitter", "verify_credentials")
     static let requestToken = ProviderCall("twitter", "request_token")

@@ -1,6 +1,6 @@
 /// The data that an authenticator signs (WebAuthn 6.1).
 ///
-/// They are the hash of the RP id, the flags about the user, the signature counter, and in a registration the new
+/// The data consist of the hash of the RP id, the flags, the signature counter, and in a registration the new
 /// credential.
 struct AuthenticatorData {
     struct Flags: OptionSet {

@@ -9,7 +9,7 @@ package enum CeremonyError: String, Error, Sendable, CaseIterable {
     case malformedAuthenticatorData = "malformed_authenticator_data"
     /// The key has an algorithm that was not offered, or is not valid for its algorithm.
     case unsupportedKey = "unsupported_key"
-    /// The client data belong to the other ceremony.
+    /// The client data are those of another ceremony: of an assertion in a registration, or the reverse.
     case wrongType = "wrong_type"
     case wrongChallenge = "wrong_challenge"
     case wrongOrigin = "wrong_origin"
@@ -22,7 +22,7 @@ package enum CeremonyError: String, Error, Sendable, CaseIterable {
     case inconsistentBackup = "inconsistent_backup"
     /// The response is for another credential than the expected one.
     case wrongCredential = "wrong_credential"
-    /// The user handle differs, or it is missing although it has to identify the user.
+    /// The user handle is not that of the passkey's user, or it is missing although it has to identify the user.
     case wrongUser = "wrong_user"
     case invalidSignature = "invalid_signature"
     /// The signature counter has not grown: a copy of the passkey was used elsewhere.

@@ -2,7 +2,9 @@ package import Encodings
 
 /// The user of a new passkey.
 package struct PasskeyUser: Sendable {
-    /// 1 to 64 bytes that do not identify the user to others (WebAuthn 5.4.3), and that return with assertions.
+    /// The user handle: 1 to 64 bytes that do not identify the user to others (WebAuthn 5.4.3).
+    ///
+    /// The authenticator returns the handle with assertions.
     package let handle: [UInt8]
     /// The name that the authenticator shows beside the relying party's name, such as an address.
     package let name: String

@@ -93,7 +93,7 @@ extension PlannedUser {
         if !source.roles.isEmpty { parts.append("roles=\(source.roles)") }
         for (property, value) in given.values { parts.append("\(property.name)=\(value?.json.text ?? "null")") }
         if !given.dynamic.members.isEmpty { parts.append("dynamic=\(JSONValue.object(given.dynamic).text)") }
-        if !unmapped.isEmpty { parts.append("untaken=\(unmapped.joined(separator: ","))") }
+        if !unmapped.isEmpty { parts.append("unmapped=\(unmapped.joined(separator: ","))") }
         return parts.joined(separator: " ")
     }
 }

@@ -38,7 +38,7 @@ struct SourceTests {
     func firebase() throws {
         #expect(
             try trace("firebase.json", of: .firebase) == [
-                #"2: u1xG4kQ9pTZc3vB7nM2sL5dW8yE1 ENABLED verified created=1577836800123 lastLogin=1600000000000 login=ann@example.com firebase=64+10 email="ann@example.com" name="Ann" customAttributes={"plan":"gold"} untaken=photoUrl"#,
+                #"2: u1xG4kQ9pTZc3vB7nM2sL5dW8yE1 ENABLED verified created=1577836800123 lastLogin=1600000000000 login=ann@example.com firebase=64+10 email="ann@example.com" name="Ann" customAttributes={"plan":"gold"} unmapped=photoUrl"#,
                 #"15: u2xG4kQ9pTZc3vB7nM2sL5dW8yE1 ENABLED created=1577836800124 facebook/1234567890/10150000000000001 - email="bob@example.com" name="Bob \"}]\" Example""#,
                 "26: noLoginMethod", "31: identityNotTaken",
             ]
@@ -60,16 +60,16 @@ struct SourceTests {
         let parse = try trace("parse.json", of: .parse)
         #expect(
             parse == [
-                #"2: g7y9tkhB7O ENABLED verified created=1577836800123 updated=1577836900000 login=ann@example.com hash=$2a$10$ email="ann@example.com" born="1984-02-29" age=36 untaken=username"#,
-                #"7: h7y9tkhB7O ENABLED created=1577836800124 updated=1577836800124 facebook/1234567890/10150000000000001 - untaken=username"#,
+                #"2: g7y9tkhB7O ENABLED verified created=1577836800123 updated=1577836900000 login=ann@example.com hash=$2a$10$ email="ann@example.com" born="1984-02-29" age=36 unmapped=username"#,
+                #"7: h7y9tkhB7O ENABLED created=1577836800124 updated=1577836800124 facebook/1234567890/10150000000000001 - unmapped=username"#,
                 "10: noLoginMethod", "12: noLoginMethod",
             ]
         )
         let mongo = try trace("parse-mongo.ndjson", of: .parse)
         #expect(
             mongo == [
-                #"1: g7y9tkhB7O ENABLED created=1577836800123 updated=1577836900000 login=ann@example.com hash=$2b$10$ email="ann@example.com" age=36 untaken=username"#,
-                #"2: h7y9tkhB7O ENABLED created=1577836800124 facebook/1234567890/10150000000000001 - untaken=username"#,
+                #"1: g7y9tkhB7O ENABLED created=1577836800123 updated=1577836900000 login=ann@example.com hash=$2b$10$ email="ann@example.com" age=36 unmapped=username"#,
+                #"2: h7y9tkhB7O ENABLED created=1577836800124 facebook/1234567890/10150000000000001 - unmapped=username"#,
             ]
         )
         #expect(!(parse + mongo).joined().contains("canary"))
@@ -87,7 +87,7 @@ struct SourceTests {
     func auth0() throws {
         #expect(
             try trace("auth0.ndjson", of: .auth0) == [
-                #"1: 5f7c8ec7c33c6c004bbafe82 ENABLED verified locale=en created=1577836800123 updated=1577836900000 lastLogin=1600000000000 login=ann@example.com hash=$2b$10$ name="Ann" email="ann@example.com" age=36 untaken=nickname,app_metadata"#,
+                #"1: 5f7c8ec7c33c6c004bbafe82 ENABLED verified locale=en created=1577836800123 updated=1577836900000 lastLogin=1600000000000 login=ann@example.com hash=$2b$10$ name="Ann" email="ann@example.com" age=36 unmapped=nickname,app_metadata"#,
                 #"2: facebook|10150000000000001 ENABLED created=1577836800124 facebook/1234567890/10150000000000001 - name="Bob" email="bob@example.com""#,
                 #"3: 6f7c8ec7c33c6c004bbafe82 DISABLED login=cat@example.com sha256=32+0 before email="cat@example.com""#,
                 "4: passwordNotTaken", "5: malformed",
@@ -99,7 +99,7 @@ struct SourceTests {
     func cognito() throws {
         #expect(
             try trace("cognito.csv", of: .cognito) == [
-                #"2: 7d1f0c52-5f5e-4c5b-9f0a-1f2e3d4c5b6a ENABLED verified locale=en login=ann@example.com name="Ann" email="ann@example.com" untaken=given_name,family_name,phone_number,plan"#,
+                #"2: 7d1f0c52-5f5e-4c5b-9f0a-1f2e3d4c5b6a ENABLED verified locale=en login=ann@example.com name="Ann" email="ann@example.com" unmapped=given_name,family_name,phone_number,plan"#,
                 "3: noLoginMethod",
             ]
         )
@@ -151,7 +151,7 @@ struct SourceTests {
             #"{"login": "ann", "roles": ["staff"], "properties": [1], "passwordHash": "x", "email": "c@d.ef"}"#
         #expect(
             try line(#"{"objectId": "1", "email": "a@b.de", "roles": [], "properties": \#(hostile)}"#, in: application)
-                == #"1: 1 ENABLED login=c@d.ef login="ann" roles=["staff"] properties=[1] email="c@d.ef" untaken=passwordHash"#
+                == #"1: 1 ENABLED login=c@d.ef login="ann" roles=["staff"] properties=[1] email="c@d.ef" unmapped=passwordHash"#
         )
         #expect(
             try line(#"{"objectId": "1", "email": "a@b.de", "properties": "x"}"#, in: application)
@@ -207,7 +207,7 @@ struct SourceTests {
             """#.replacing("\n", with: "")
         #expect(
             try line(record, of: .firebase)
-                == #"1: u1 ENABLED verified created=1577836800000 lastLogin=1600000000000 login=ann@example.com firebase=64+10 facebook/1234567890/10150000000000001 - email="ann@example.com" name="Ann" customAttributes={"plan":"gold"} untaken=photoUrl"#
+                == #"1: u1 ENABLED verified created=1577836800000 lastLogin=1600000000000 login=ann@example.com firebase=64+10 facebook/1234567890/10150000000000001 - email="ann@example.com" name="Ann" customAttributes={"plan":"gold"} unmapped=photoUrl"#
         )
     }
 
@@ -287,7 +287,7 @@ struct SourceTests {
     func suspected(source: ImportSource, text: String, member: String) throws {
         #expect(try line(text, of: source).hasSuffix(": memberNotTaken"))
         let counted = try line(text, of: source, without: [member])
-        #expect(counted.contains("login=a@b.de") && counted.hasSuffix("untaken=\(member)"), "\(counted)")
+        #expect(counted.contains("login=a@b.de") && counted.hasSuffix("unmapped=\(member)"), "\(counted)")
         // An application with dynamic properties does not keep such a member either.
         let keeping = try Exports.application(dynamic: true)
         #expect(try line(text, of: source, in: keeping).hasSuffix(": memberNotTaken"))
@@ -302,7 +302,7 @@ struct SourceTests {
             try JSONParser.parse(Array(#"{"email": "email", "hash": "city"}"#.utf8), limits: .document)
         )
         #expect(try line(record, mapping: mapping) == "1: memberNotTaken")
-        #expect(try line(record, without: ["fbUid"], mapping: mapping).hasSuffix(#"city="x" untaken=fbUid"#))
+        #expect(try line(record, without: ["fbUid"], mapping: mapping).hasSuffix(#"city="x" unmapped=fbUid"#))
     }
 
     @Test(
@@ -410,10 +410,10 @@ struct SourceTests {
         )
         #expect(
             dynamic
-                == #"1: 1 ENABLED login=a@b.de roles=["staff"] email="a@b.de" dynamic={"pet":"cat"} untaken=no name"#
+                == #"1: 1 ENABLED login=a@b.de roles=["staff"] email="a@b.de" dynamic={"pet":"cat"} unmapped=no name"#
         )
         for (setting, end) in [
-            (UndeclaredProperties.store, #"dynamic={"pet":"cat"}"#), (.drop, "untaken=pet"), (.refuse, "untaken=pet"),
+            (UndeclaredProperties.store, #"dynamic={"pet":"cat"}"#), (.drop, "unmapped=pet"), (.refuse, "unmapped=pet"),
         ] {
             let application = try Exports.application([], dynamic: setting != .store, undeclared: setting)
             #expect(

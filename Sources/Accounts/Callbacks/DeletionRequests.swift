@@ -21,7 +21,7 @@ package struct DeletionStatus: Sendable {
     package let application: String
     /// The display name of the provider that sent the request.
     package let provider: String
-    /// Milliseconds since 1970 UTC.
+    /// The time at which the request was received, in milliseconds since 1970 UTC.
     package let received: Int64
     package let state: State
 }

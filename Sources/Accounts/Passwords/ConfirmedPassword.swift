@@ -1,7 +1,7 @@
 package import Domain
 
 extension ConfirmedPassword {
-    /// Creates the choice from the fields of a request; nil if both are absent or empty.
+    /// Reads the present or the new password from the fields of a request; nil if both are absent or empty.
     ///
     /// - Throws: `malformed_request` if both are present.
     package init?(known: String?, new: String?, keepingIdentities: Bool) throws(Failure) {

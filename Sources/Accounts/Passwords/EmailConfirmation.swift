@@ -50,9 +50,9 @@ package struct EmailConfirmation: Sendable {
         }
     }
 
-    /// Sends the confirmation link again to the user of a login, if the address is not confirmed.
+    /// Sends the confirmation link again to the user with a login name, if the address is not confirmed.
     ///
-    /// The response shows neither whether the address is confirmed nor whether the login exists.
+    /// The response shows neither whether the address is confirmed nor whether the login name exists.
     ///
     /// - Throws: `confirmation_off` if the application requires no confirmation; `mail_off`, `too_many_attempts`,
     ///   `overloaded`.
@@ -75,7 +75,7 @@ package struct EmailConfirmation: Sendable {
     /// no password, and counts like a requested mail.
     ///
     /// - Parameters:
-    ///   - identity: The user's id, or the login.
+    ///   - identity: The user's id, or the login name.
     ///   - server: The server that makes the request; nil for a client.
     ///   - source: The source of the request.
     ///   - loaded: The application.

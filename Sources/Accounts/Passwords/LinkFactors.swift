@@ -7,7 +7,7 @@ package import Messaging
 import Secrets
 package import Store
 
-/// What the page of a link shows to ask for a second factor, if the link sets a password.
+/// What the page of a mailed link shows to ask for a second factor, if the link sets a password.
 package struct LinkFactorQuestion: Sendable {
     /// The encrypted pending operation, which the client sends back with the factor.
     package let pending: Secret
@@ -19,7 +19,7 @@ package struct LinkFactorQuestion: Sendable {
     package let others: [Factor]
 }
 
-/// The user's choice of a factor, on the page of a link.
+/// The user's choice of a second factor, on the page of a mailed link.
 package struct LinkFactorRequest: Sendable {
     /// The encrypted pending operation, as the page received it.
     package let pending: String
@@ -35,7 +35,7 @@ package struct LinkFactorRequest: Sendable {
     }
 }
 
-/// A second factor, sent with the password that a link sets.
+/// A second factor that a client sends together with the new password that a mailed link sets.
 package struct LinkFactorAnswer: Sendable {
     package struct Shown: Sendable {
         /// The encrypted pending operation.
@@ -51,7 +51,7 @@ package struct LinkFactorAnswer: Sendable {
         }
     }
 
-    /// Nil in the first request, before the client knows that a factor is required.
+    /// The second factor; nil in the first request, before the client knows that a factor is required.
     let shown: Shown?
     let keyLabel: String?
     let source: RequestSource
@@ -63,9 +63,9 @@ package struct LinkFactorAnswer: Sendable {
     }
 }
 
-/// The second factor that a link requires to set a password.
+/// Requires and checks a second factor before a mailed link sets a new password.
 ///
-/// Access to a mailbox alone then opens no account that has a second factor. The type is a class: with a struct, the
+/// So access to a mailbox alone opens no account that has a second factor. The type is a class: with a struct, the
 /// frame of each function that waits for a provider would contain a copy.
 package final class LinkFactors: Sendable {
     let store: Store
@@ -80,7 +80,7 @@ package final class LinkFactors: Sendable {
         self.hints = hints
     }
 
-    /// Returns the question for a second factor on the page of a link; nil if the link requires none.
+    /// Returns what the page of a mailed link shows to ask for a second factor; nil if the link requires none.
     ///
     /// - Throws: `factor_not_offered` if no valid factor can be used; the errors of sending a code.
     func question(
@@ -118,7 +118,7 @@ package final class LinkFactors: Sendable {
         )
     }
 
-    /// Throws if the link requires a second factor and the request has none.
+    /// Throws an error if a mailed link requires a second factor and the request has none.
     ///
     /// - Throws: `second_factor_required` with the pending operation.
     func require(
@@ -181,9 +181,9 @@ package final class LinkFactors: Sendable {
         let purpose: EmailTokenPurpose
     }
 
-    /// Returns the factors that are valid for a link; nil if the link requires none.
+    /// Returns the second factors that are accepted for a mailed link; nil if the link requires none.
     ///
-    /// A code by mail is not valid if it goes to the mailbox to which the link was sent, in any spelling of the
+    /// A code by mail is not accepted if it goes to the mailbox to which the link was sent, in any spelling of the
     /// address. It would only show the access to that mailbox again.
     private func factors(of link: Link, in application: Application) async throws(Failure) -> [StoredFactor]? {
         let factors = try await store.factors(ofLink: link.hash, for: link.purpose, in: application)

@@ -9,7 +9,7 @@ extension PasswordVerifier {
     ///
     /// - Parameters:
     ///   - password: The user's choice.
-    ///   - login: The user's login.
+    ///   - login: The user's login name.
     ///   - user: The id of the user.
     ///   - names: Names of the user, and other texts that an attacker would guess first.
     ///   - loaded: The application.

@@ -10,7 +10,7 @@ import Store
 
 /// A client's request to log in with a password, after parsing.
 package struct PasswordLogin: Sendable {
-    /// The login; empty if absent.
+    /// The login name; empty if absent.
     package let login: String
     /// The password; empty if absent.
     package let password: Secret

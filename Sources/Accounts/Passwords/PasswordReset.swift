@@ -10,14 +10,14 @@ package import Store
 /// The account that a mailed link belongs to, as the page behind the link shows the account.
 package struct LinkedAccount: Sendable {
     package let email: String
-    /// The login if it is not the address.
+    /// The login name, if it is not the e-mail address.
     package let login: String?
     /// Whether a user can log in to the account by a provider.
     package let hasIdentities: Bool
     package let hasPassword: Bool
     /// Whether the link sets a new password.
     package let setsPassword: Bool
-    /// The question for a second factor; nil if the link sets no password or requires no factor.
+    /// What the page shows to ask for a second factor; nil if the link sets no password or requires no factor.
     package let question: LinkFactorQuestion?
 }
 

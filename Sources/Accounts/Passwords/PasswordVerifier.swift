@@ -5,14 +5,14 @@ package import Passwords
 package import Secrets
 package import Store
 
-/// A guess at the password of a login.
+/// A password that a client sent for a login name: possibly an attempt to guess the password.
 struct PasswordGuess: Sendable {
     let password: Secret
-    /// `Login.key`.
+    /// The login name in its normalized form (`Login.key`).
     let login: String
     let source: RequestSource
 
-    /// The keys for which the guess is counted.
+    /// The keys under which the guess is counted: one for its source, and one for the account.
     var keys: AttemptKeys { AttemptKeys(source: source.attemptKey, account: Self.accountKey(of: login)) }
 
     static func accountKey(of login: String) -> [UInt8] { Digest.sha256("login " + login) }

@@ -6,7 +6,9 @@ import Messaging
 import Secrets
 import Store
 
-/// Deletions of accounts, by servers or by the users themselves; app stores require the latter of every app.
+/// Deletions of accounts, by servers or by the users themselves.
+///
+/// App stores require of every app that users can delete their own accounts.
 package struct AccountDeletions: Sendable {
     let store: Store
     let sessions: Sessions
@@ -82,7 +84,7 @@ package struct AccountDeletions: Sendable {
         return isGone ? clock.milliseconds : clock.milliseconds + 1000 * Int64(Store.secondsBetweenErasures)
     }
 
-    /// Returns the days until the erasure.
+    /// Returns the days until the data of a deleted account is erased.
     ///
     /// That is the longest delay among the providers of the user's login methods, and at least the time in which a link
     /// can restore the account.

@@ -193,7 +193,7 @@ extension ClientRecord {
         return user.email?.hasSameBytes(as: text) == true ? nil : .value(try EmailAddress(client: text))
     }
 
-    /// Returns the new login if the record changes it; an empty value if the record removes it.
+    /// Returns the new login name if the record changes it; an empty value if the record removes it.
     ///
     /// - Throws: `email_invalid`, `value_not_convertible`.
     func newLogin(

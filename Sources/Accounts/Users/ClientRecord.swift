@@ -173,7 +173,7 @@ struct ClientRecord {
 }
 
 extension Login {
-    /// Creates a login from a client's value.
+    /// Creates a login name from a client's value.
     ///
     /// - Throws: `email_invalid` if the login name is the e-mail address; `value_not_convertible` otherwise.
     package init(client text: String, of property: PropertyName) throws(Failure) {

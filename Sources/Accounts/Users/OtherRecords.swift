@@ -212,7 +212,7 @@ package struct OtherRecords: Sendable {
 }
 
 extension Failure {
-    /// Adds the position in a list to a failure.
+    /// Runs `body` for the element at a position of a list; if it fails, adds the position to the failure.
     fileprivate static func located<Value>(
         at position: Int,
         _ body: () async throws(Failure) -> Value

@@ -7,7 +7,7 @@ import Store
 package struct ServerCaller: Sendable {
     package let actor: ChangeAuthor
 
-    /// Returns nil unless the key is a server's.
+    /// Recognizes a server by its API key; nil unless the key is a server's.
     package init?(key: APIKey?, source: String) {
         guard let key, key.isServer else { return nil }
         actor = ChangeAuthor(name: "key:\(key.label)", source: source)
@@ -48,7 +48,7 @@ package struct Roles: Sendable {
     ///
     /// - Parameters:
     ///   - role: A role of the application.
-    ///   - identity: The user's id, or the login of the user's password.
+    ///   - identity: The user's id, or the login name of the user's password.
     ///   - isGiven: Whether the user shall have the role.
     ///   - server: The server that makes the request.
     ///   - loaded: The application.

@@ -12,7 +12,9 @@ package struct CollectionCaller: Sendable {
     let seesRoles: Bool
     /// The kind of search, for the audit log.
     let means: String
-    /// The view of the users in the results, except of the searching user's own record.
+    /// The kind of reader of the results: a server, or another user.
+    ///
+    /// It does not apply to the searching user's own record.
     package var viewer: Viewer { server == nil ? .other : .server }
 }
 
@@ -96,7 +98,7 @@ package struct UserCollection: Sendable {
         return count
     }
 
-    /// Returns one user and the view of that user.
+    /// Returns one user, and how the requester is related to that user: as a server, as the user or as another user.
     ///
     /// A session reads its own user, and another user if the application allows it. A server reads any user.
     ///

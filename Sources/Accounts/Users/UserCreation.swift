@@ -19,7 +19,7 @@ package struct UserCreation: Sendable {
         self.random = random
     }
 
-    /// The login of a new user.
+    /// The id, the status and the hashed password of a user to create.
     package struct NewLogin: Sendable {
         package let id: ObjectID
         package let status: UserStatus
@@ -95,7 +95,7 @@ extension ClientRecord {
         return client
     }
 
-    /// Returns the login in the record; nil without one.
+    /// Returns the login name in the record; nil without one.
     fileprivate func login(of application: Application) throws(Failure) -> Login? {
         let property = application.settings.identityProperty
         guard case .value(.text(let text)) = given.given(property) else { return nil }

@@ -7,16 +7,16 @@ import Store
 ///
 /// Each has its place in a document.
 enum DemoValues {
-    /// The demo values of settings.
+    /// The demo values of settings, each with its place in the settings.
     ///
-    /// A list counts only if it is equal as a whole.
+    /// An application's list counts as a demo value only if the whole list is equal.
     static let settings: [(place: [String], value: JSONValue)] = [
         (["tokens", "audience"], .string("orders")),
         (["secondFactor", "passkeys", "rpId"], .string("localhost")),
         (["secondFactor", "passkeys", "origins"], .array([.string("http://localhost:3000")])),
         (["secondFactor", "sms", "countries"], .array([.string("+41"), .string("+49")])),
     ]
-    /// Ids of apps at providers.
+    /// The ids of the demo's apps at providers.
     static let apps = ["demoConsumerKey"]
     static let returnURL = "http://localhost:3000/done"
 

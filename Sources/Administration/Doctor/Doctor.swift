@@ -20,7 +20,7 @@ package struct Doctor: Sendable {
     let directory: ApplicationDirectory?
     let clock: WallClock
 
-    /// The maximum number of applications whose providers and indexes are checked, unless one is named.
+    /// The maximum number of applications that one check covers, if the operator names no application.
     static let maxApplications = 100
 
     /// Checks everything.

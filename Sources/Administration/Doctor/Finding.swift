@@ -1,14 +1,14 @@
 import Domain
 package import Encodings
 
-/// One result of a check.
+/// One result of the check of the service: a problem, or a note that all is well.
 package struct Finding: Sendable {
     package enum Severity: String, Sendable, CaseIterable {
         /// No problem.
         case ok
-        /// Should be changed, but prevents no login.
+        /// A problem that the operator should solve, but that prevents no login.
         case warning
-        /// Prevents logins, or may lose data.
+        /// A problem that prevents logins, or may lose data.
         case error
     }
 

@@ -2,9 +2,9 @@ import Domain
 import Store
 
 extension ServerFacts {
-    /// Returns the problems that the facts show.
+    /// Returns the problems that the facts about the PostgreSQL server show.
     ///
-    /// This is a pure function.
+    /// The result depends only on the facts and on `now`.
     ///
     /// - Parameter now: The time of this machine when the facts were read, in Unix milliseconds.
     /// - Returns: The problems; without a problem, one finding of severity `ok`.

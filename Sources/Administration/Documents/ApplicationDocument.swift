@@ -17,7 +17,7 @@ package struct ApplicationDocument: Sendable {
     ///
     /// The default is the id.
     package let schema: String
-    /// The database that has this schema.
+    /// The database that has this schema, as the document names it.
     package let database: GivenDatabase
     package let settings: ApplicationSettings
     package let keys: [Key]
@@ -29,9 +29,10 @@ package struct ApplicationDocument: Sendable {
 
     /// The database of the application's users, as the document names it.
     package enum GivenDatabase: Sendable {
-        /// Absent. An existing application stays in its database. A new one gets the main database.
+        /// The document has no `database`. An existing application stays in its database. A new one gets the main
+        /// database.
         case unsaid
-        /// `null`.
+        /// The document has `null`: the main database.
         case main
         case own(DatabaseVariable)
 
@@ -59,7 +60,7 @@ package struct ApplicationDocument: Sendable {
     package struct Key: Sendable {
         package let label: String
         package let key: GivenSecret
-        /// Whether the key is a server key.
+        /// Whether the key is a server key, with which a client may assign roles, disable users and log in as a user.
         package let server: Bool
     }
 
@@ -80,23 +81,24 @@ package struct ApplicationDocument: Sendable {
         package struct App: Sendable {
             package let id: ProviderAppID
             package let secret: GivenSecret
-            /// The id of the provider's configuration that the app's login dialog uses.
+            /// The id of the Facebook Login for Business configuration that the app's login dialog uses; nil if there
+            /// is none.
             package let configID: String?
         }
     }
 
     /// A key or a secret as the document has it.
     package enum GivenSecret: Sendable {
-        /// In the environment variable with this name.
+        /// The secret is in the environment variable with this name.
         case variable(String)
         case value(Secret)
-        /// Absent: the stored secret stays.
+        /// The document has no secret, so the stored secret stays.
         ///
         /// `variable` is the environment variable that the client's document names, if any.
         case stored(variable: String? = nil)
-        /// Absent, and the stored secret is to be deleted.
+        /// The document has no secret, and the stored secret is to be deleted.
         case removed
-        /// Not readable. The problem is already reported.
+        /// The document has an invalid value. The problem is already reported.
         case unreadable
     }
 

@@ -9,10 +9,10 @@ package import Providers
 ///
 /// The schema consists of the descriptions of the settings, options and other parts that a document configures.
 package enum ApplicationSchema {
-    /// Returns the schema as text, with a line break at its end.
+    /// Returns the JSON Schema of application documents as text, with a line break at its end.
     package static func text(_ kinds: ProviderKinds) -> String { json(kinds).indented(\.text) + "\n" }
 
-    /// Returns the schema for these provider kinds.
+    /// Returns the JSON Schema of application documents, for these provider kinds.
     private static func json(_ kinds: ProviderKinds) -> JSONValue {
         let parts: JSONObject = [
             "settings": described(
@@ -41,7 +41,7 @@ package enum ApplicationSchema {
         .object(JSONObject([.init("description", .string(text))] + schema.members))
     }
 
-    /// The top level of the schema, without the parts whose descriptions are elsewhere.
+    /// The top level of the JSON Schema, without `settings`, `keys`, `providers`, `properties` and `mapping`.
     private static let document = schema(
         ##"""
         {
@@ -223,9 +223,9 @@ package enum ApplicationSchema {
 }
 
 extension ProviderKind {
-    /// The schema of a provider of this kind.
+    /// The JSON Schema of a provider of this kind in an application document.
     ///
-    /// An enabled provider has at least one app.
+    /// The schema requires at least one app of an enabled provider.
     fileprivate var schema: JSONObject {
         var members: JSONObject = [
             "kind": .object([
@@ -267,7 +267,7 @@ extension ProviderKind {
 }
 
 extension SecretOption {
-    /// The schema of the option in a document.
+    /// The JSON Schema of the option in an application document.
     ///
     /// The value is an object with the environment variable of the secret, or `null`. Documents of earlier versions may
     /// have the secret itself.

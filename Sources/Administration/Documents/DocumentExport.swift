@@ -89,9 +89,9 @@ enum DocumentExport {
 }
 
 extension DesiredApplication {
-    /// The environment variables of all keys and secrets in an export.
+    /// The names of environment variables that an export has in place of keys and secrets.
     ///
-    /// A document named them, or they are made here.
+    /// A name comes from an applied document. This property makes the missing ones.
     var exportedVariables: DocumentVariables {
         var names = VariableNames(of: id, taken: variables.all)
         var exported = DocumentVariables()
@@ -116,7 +116,7 @@ extension DesiredApplication {
 /// Unique names of environment variables for the keys and secrets of one application.
 struct VariableNames {
     private let application: String
-    /// The beginning of every name: `_` or nothing.
+    /// The beginning of every name: `_` if the application's id cannot begin a name, otherwise nothing.
     private let mark: String
     private var taken: Set<String>
     /// The maximum length of a name in a document.

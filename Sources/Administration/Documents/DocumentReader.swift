@@ -157,9 +157,10 @@ struct DocumentReader {
         }
     }
 
-    /// Returns an id that no app has.
+    /// Returns a placeholder for the id of an app that cannot be read.
     ///
-    /// An app that cannot be read thus keeps its position, for the problems of later apps.
+    /// No app has this id. With the placeholder, the app keeps its position in the list, and the problems of later apps
+    /// name the right positions.
     private static func unreadable(_ index: Int) -> ProviderAppID? { ProviderAppID("-unreadable-\(index)") }
 
     mutating func properties(_ value: JSONValue?, at place: JSONPointer) -> [Property] {

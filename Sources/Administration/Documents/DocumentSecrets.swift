@@ -71,7 +71,7 @@ struct DocumentSecrets {
         )
     }
 
-    /// Notes the environment variable of a key or a secret, by its place.
+    /// Remembers the environment variable that the document names for the key or the secret at this place.
     private mutating func note(_ given: ApplicationDocument.GivenSecret, at place: JSONPointer) {
         let former = DocumentVariables(stored: stored?.variables ?? .null)[place]
         switch given {
@@ -152,6 +152,8 @@ struct DocumentSecrets {
     }
 
     /// Returns the secret, its place in the document, and its environment variable as a part of a message.
+    ///
+    /// The result is nil if the document gives no secret, or if the environment variable is not set.
     private mutating func secret(
         _ given: ApplicationDocument.GivenSecret,
         at place: JSONPointer

@@ -24,7 +24,7 @@ struct DocumentVariables: Sendable, Equatable {
         }
     }
 
-    /// The stored form.
+    /// The names as the database stores them: an object with the name for each place.
     var json: JSONValue {
         let sorted = names.sorted { $0.key.lexicographicallyPrecedes($1.key) }
         return .object(
@@ -39,7 +39,7 @@ struct DocumentVariables: Sendable, Equatable {
         set { names[Array(place.text.utf8)] = newValue }
     }
 
-    /// Returns the variable for a place, in the form of documents.
+    /// Returns the variable of the key or the secret at a place, as documents write it: `{"env": name}`.
     func named(_ place: JSONPointer) -> JSONValue { .object(["env": .string(self[place] ?? "")]) }
 
     static func key(_ label: String) -> JSONPointer { JSONPointer() / "keys" / label }

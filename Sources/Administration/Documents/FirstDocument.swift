@@ -4,9 +4,9 @@ package import Encodings
 import Mapping
 package import Providers
 
-/// The smallest document with which logins work.
+/// The smallest application document with which logins work.
 ///
-/// It has an API key, an app at one provider, and a mapping of two fields that every provider has.
+/// It has an API key, an app at one provider, and a mapping of the fields `email` and `name`, if the provider has them.
 package struct FirstDocument: Sendable {
     package let json: JSONValue
     /// The environment variables that the document names, for the key and for the app secret.

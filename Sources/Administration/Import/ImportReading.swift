@@ -62,7 +62,7 @@ struct ImportReading {
         size = max(1, job.batch)
     }
 
-    /// The fields that no property stores, each with its number of records.
+    /// The fields of the file that no property stores, each with the number of records that have the field.
     ///
     /// The most frequent field is first.
     var unmapped: [(name: String, count: Int)] {
@@ -120,7 +120,9 @@ struct ImportReading {
         }
     }
 
-    /// Returns the names of undeclared properties that have to be registered since the last call.
+    /// Returns the names of undeclared properties that the reader has found since the last call.
+    ///
+    /// The import has to register these names for the application.
     mutating func takeNewNames() -> [PropertyName] {
         defer { newNames = [] }
         return newNames.sorted()
@@ -249,7 +251,8 @@ struct SeenUsers {
 
     /// Adds a user.
     ///
-    /// Of an existing user, only the id is added. The stored login name and identities count, not those of the file.
+    /// If the user existed before the import, adds only the id. The stored login name and identities count, not those
+    /// of the file.
     mutating func add(_ row: ImportRow, isExisting: Bool = false) {
         hashes.insert(id(of: row))
         if !isExisting { hashes.formUnion(logins(of: row)) }

@@ -29,7 +29,7 @@ extension UserImport {
     ///   - application: The application for the users.
     ///   - isDryRun: Whether the file is only checked.
     ///   - actor: The operator, for the audit log.
-    /// - Returns: `{"file", "dryRun", "records", "imported", "existing", "refused", "untaken": [{"field", "records"}],
+    /// - Returns: `{"file", "dryRun", "records", "imported", "existing", "refused", "unmapped": [{"field", "records"}],
     ///   "refusals": [{"record", "line", "reason", "message"}]}`.
     /// - Throws: `document_invalid`, and the errors of an import.
     package func run(
@@ -93,7 +93,7 @@ extension ImportSummary {
         [
             "records": .integer(Int64(counts.records)), "imported": .integer(Int64(counts.imported)),
             "existing": .integer(Int64(counts.existing)), "refused": .integer(Int64(counts.refused)),
-            "untaken": .array(
+            "unmapped": .array(
                 unmapped.map { .object(["field": .string($0.name), "records": .integer(Int64($0.count))]) }
             ),
         ]

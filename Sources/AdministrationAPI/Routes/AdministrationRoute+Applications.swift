@@ -101,7 +101,7 @@ extension AdministrationRoute {
 }
 
 extension Resource {
-    /// Returns the member of the body that names the resource in the path of the response.
+    /// Returns the text of a member of the body, such as the id of a created resource; empty if there is none.
     func text(_ key: String) -> String { body.object?[key]?.string ?? "" }
 }
 

@@ -4,7 +4,7 @@ import Domain
 import HTTPTypes
 
 extension AdministrationRoute {
-    /// Erasures by lists of ids.
+    /// The routes that erase the users whose ids at a provider are in a list.
     static let erasures: [AdministrationRoute] = [
         .init(
             .post,

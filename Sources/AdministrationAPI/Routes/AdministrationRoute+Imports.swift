@@ -4,7 +4,7 @@ import Domain
 import HTTPTypes
 
 extension AdministrationRoute {
-    /// Imports of users from another system.
+    /// The routes that import users from another system.
     static let imports: [AdministrationRoute] = [
         .init(
             .get,
@@ -107,7 +107,7 @@ extension Schema {
         "imported": .integer,
         "existing": .integer,
         "refused": .integer,
-        "untaken": .array(
+        "unmapped": .array(
             of: .object([
                 "field": .string,
                 "records": .integer,

@@ -42,7 +42,7 @@ extension AdministrationRoute {
         }
     ]
 
-    /// The routes about the caller: identity, sessions of the console, second factors.
+    /// The routes about the operator who calls: name and role, sessions of the console, second factors.
     static let own: [AdministrationRoute] = [
         .init(
             .get,
@@ -212,7 +212,7 @@ extension AdministrationRoute {
 }
 
 extension Schema {
-    /// The kinds of factors that operators can enrol.
+    /// The schema of the kinds of second factors that operators can enrol.
     static let ownFactorKind = oneOf("totp", "recoveryCode", "passkey")
 
     static let firstOwner = Schema.object(["name": .operatorName]).named("FirstOwner")

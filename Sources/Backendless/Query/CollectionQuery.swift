@@ -23,7 +23,7 @@ struct CollectionQuery {
     ///
     /// Empty values (`""`, `[]`, 0, false, `null`) are ignored, since SDKs send them.
     private static let outside: Set<String> = ["having", "groupBy", "loadRelations", "fileReferencePrefix"]
-    /// The depth and the number of related records.
+    /// The parameters for the depth and the number of related records.
     ///
     /// The Swift SDK sends both in every query, but users have no relations.
     private static let ofRelations: Set<String> = ["relationsDepth", "relationsPageSize"]

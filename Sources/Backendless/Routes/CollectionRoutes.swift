@@ -80,7 +80,8 @@ struct CollectionRoutes {
 
     /// Returns a response with a page of users.
     ///
-    /// Swift's pool writes the response, which may have megabytes. On the event loop, all other requests would wait.
+    /// A thread of Swift's concurrency pool writes the response, which may have megabytes. On the event loop, all other
+    /// requests would wait for it.
     private func page(
         _ users: UserQuery,
         of query: CollectionQuery,

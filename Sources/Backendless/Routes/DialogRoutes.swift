@@ -7,10 +7,10 @@ import HTTPTypes
 import Hummingbird
 import PublicAPI
 
-/// The routes that begin a login through the server.
+/// The routes that begin a login for which the service, not the app, opens the provider's dialog.
 ///
-/// They return the address that the client opens in a browser. `DialogPages` serves that address and the pages after
-/// it.
+/// The routes return the address that the client opens in a browser. `DialogPages` serves that address and the pages
+/// after it.
 struct DialogRoutes {
     let pages: DialogPages
     let address: PublicAddress

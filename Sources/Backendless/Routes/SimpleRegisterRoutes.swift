@@ -13,7 +13,7 @@ import PublicAPI
 ///
 /// `access_type` is the login method: 0 a password, 1 Facebook, 2 Twitter. `passcode` is the password, or the
 /// provider's token. `passkey` is the login name, or the user's id or name at the provider. The service does not trust
-/// the latter.
+/// this id or name, and takes the user from the verified token.
 struct SimpleRegisterRoutes {
     let registrations: Registrations
     let loginFlow: LoginFlow

@@ -57,8 +57,8 @@ enum LoginBody {
 
     /// Returns the guest who becomes the user by this login.
     ///
-    /// The member is the guest's user object as the client received it, or a text that contains this object. Some
-    /// clients do not keep the token in the object. They send the token in the header.
+    /// The member is the guest's user object as the client received it, or a text that contains this object. Clients
+    /// that do not keep the token in the object send it in the header.
     private static func guest(in body: JSONObject, previousToken: SessionToken?) throws(Failure) -> GuestClaim? {
         guard let value = try value("guestUser", in: body, limits: .record) else { return nil }
         guard let object = value.object, let id = object["objectId"]?.string.flatMap({ ObjectID($0) }) else {

@@ -24,7 +24,7 @@ extension UserRecord {
 extension JSONObject {
     /// Removes the member `invitation` from the record of a registration, and returns it.
     ///
-    /// If the application has declared a property of that name, the member is the property. It then stays in the
+    /// If the application has declared a property `invitation`, the member is a value of the property and stays in the
     /// record.
     ///
     /// - Throws: `malformed_request` for an invitation that is not a text.

@@ -49,8 +49,8 @@ enum UserReply {
         return writer
     }
 
-    /// Writes the user object of a login together with the values of the response's headers, for a channel without
-    /// headers.
+    /// Writes the user object of a login together with the values of the response's headers, for a message from a page
+    /// to its opener, which has no headers.
     ///
     /// The names of the added members have a hyphen, and no property name has one. So no member can have the same name.
     static func writeWithHeaders(_ signedIn: LoginResult) -> JSONWriter {

@@ -8,8 +8,8 @@ import Pages
 ///
 /// Providers send such lists.
 ///
-/// A list is erased in parts. One form is sent for each part. If scripts run, a script sends the forms one after the
-/// other.
+/// The page erases a list in parts. Each part has a form of its own. If scripts run, a script sends the forms one after
+/// the other.
 extension Console {
     func mountErasureList(on router: Router<ManagementContext>) {
         let path: RouterPath = "/console/applications/{application}/erase-list"
@@ -33,7 +33,7 @@ extension Console {
         }
     }
 
-    /// Returns the text for an outcome.
+    /// Returns the text for the outcome of one id of the list; with `isErased` false, for the outcome in a preview.
     private static func title(_ outcome: String, isErased: Bool) -> String {
         switch outcome {
         case "user": isErased ? "User erased" : "User would be erased"

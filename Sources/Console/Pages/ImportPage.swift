@@ -8,7 +8,7 @@ import Pages
 ///
 /// The page also lists all imports with their progress, including imports by the command line.
 extension Console {
-    /// The sources of users, by their names in the administration API.
+    /// The systems from which users can be imported, each with its name in the administration API.
     private static let sources = [
         ("firebase", "Firebase"), ("auth0", "Auth0"), ("supabase", "Supabase"), ("cognito", "Amazon Cognito"),
         ("parse", "Parse"), ("backendless", "Backendless"), ("csv", "CSV"), ("ndjson", "JSON, one user per line"),
@@ -135,7 +135,7 @@ extension Console {
         )
     }
 
-    /// Returns the outcome of a file's records.
+    /// Returns the HTML for the outcome of an import: the numbers of records, and the refused ones.
     private static func outcome(_ outcome: JSONObject) -> HTML {
         let isDryRun = outcome.bool("dryRun")
         let counts = [
@@ -147,7 +147,7 @@ extension Console {
                 ("Message", .value(refusal["message"])),
             ]
         }
-        let unmapped = HTML.table("Fields", of: outcome.objects("untaken"), ifEmpty: "") { field in
+        let unmapped = HTML.table("Fields", of: outcome.objects("unmapped"), ifEmpty: "") { field in
             [("Field", .value(field["field"])), ("Records", "\(field.integer("records"))")]
         }
         return """
@@ -156,7 +156,7 @@ extension Console {
             role="status">\(isDryRun ? "Nothing was written." : "The import is finished.")</p>
             \(HTML.facts(counts.map { ("\($0.0)", "\(outcome.integer($0.1))") }))
             \("<h3>Refused</h3>\(refusals)", if: !outcome.objects("refusals").isEmpty)
-            \("<h3>Fields without a property</h3>\(unmapped)", if: !outcome.objects("untaken").isEmpty)
+            \("<h3>Fields without a property</h3>\(unmapped)", if: !outcome.objects("unmapped").isEmpty)
             """
     }
 

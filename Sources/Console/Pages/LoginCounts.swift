@@ -40,12 +40,12 @@ struct LoginCounts {
     }
 
     private let since: JSONValue
-    /// The start of the first bar, and the width of each bar, in milliseconds.
+    /// The start of the first bar of the chart and the width of each bar, in milliseconds.
     ///
-    /// Both are 0 if the response has no counts.
+    /// If the response has no counts, they are 0 and 1.
     private let (start, width): (Int64, Int64)
     private var bars: [Int64: Tally] = [:]
-    /// The numbers by provider, or by login method for logins without a provider.
+    /// The numbers of logins by provider, or by login method for logins without a provider.
     private var kinds: [String: Tally] = [:]
     /// The providers of the logins.
     private(set) var providers: Set<String> = []
@@ -154,7 +154,7 @@ struct LoginCounts {
 
     /// Returns the chart and the tables.
     ///
-    /// The filters of the log name the application.
+    /// If `filters` has an application, the links to the log lead to the logins of this application.
     func html(_ console: Console, _ filters: [(name: String, value: String)] = []) -> HTML {
         "\(chart)<div class=\"pair\">\(byProvider(console))\(failures(console, filters))</div>"
     }

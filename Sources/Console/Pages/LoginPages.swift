@@ -23,7 +23,7 @@ extension Console {
         ("reason", "Reason"), ("source", "Source"), ("user", "User id"),
     ]
 
-    /// The values of the filters whose values are known in advance.
+    /// The choices of each filter that has a fixed list of values.
     private static let choices = [
         "method": ["provider", "password", "passkey", "guest", "server"], "outcome": ["created", "updated", "refused"],
         "reason": Failure.Reason.allCases.map(\.rawValue).sorted(),

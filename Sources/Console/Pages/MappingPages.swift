@@ -27,7 +27,7 @@ extension Console {
         }
     }
 
-    /// The typed mapping, and its preview.
+    /// The mapping as the operator typed it, and its preview.
     private struct MappingDraft {
         /// Whether the operator edits the mapping as JSON, not in the form.
         var isJSON = false
@@ -48,7 +48,7 @@ extension Console {
         let sample: JSONValue
         let properties: [JSONObject]
         let entries: [JSONObject]
-        /// The tag of the stored mapping.
+        /// The entity tag (`ETag`) of the stored mapping; without a mapping, that of the application.
         let tag: String
         /// The number of the stored revision; nil if the provider has no mapping.
         let revision: Int64?

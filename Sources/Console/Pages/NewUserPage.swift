@@ -113,9 +113,9 @@ private struct NewUserDraft {
     let roles: [String]
     /// The typed texts, by the names of properties.
     private(set) var typed: [String: String] = [:]
-    /// The problems found before the call, by the ids of fields.
+    /// The problems that the page itself found in the typed texts, by the ids of fields.
     private(set) var problems: [String: String] = [:]
-    /// The body of the call.
+    /// The body of the call of the administration API that creates the user.
     private(set) var document: JSONObject
 
     init(_ form: FormFields, types: [(name: String, type: PropertyType)]) throws {

@@ -100,7 +100,7 @@ extension Console {
         return .notice("The mail server accepted the test mail.\(answer) Check the mailbox and its spam folder.")
     }
 
-    /// Returns a form that sends a test mail.
+    /// Returns a form that sends a test mail with the service's mail configuration.
     private static func test(_ visit: Visit, _ typed: FormFields?) -> HTML {
         visit.form(
             to: "/console/service/mails",

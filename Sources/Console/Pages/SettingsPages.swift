@@ -295,7 +295,7 @@ extension Console {
 }
 
 extension Visit {
-    /// Asks a provider whether the application's apps are valid, within the time that a page waits for a part.
+    /// Asks a provider whether the application's apps are valid, for at most `Part.timeout`.
     func check(_ place: ProviderPlace) async throws -> Part {
         try await part(.init(.post, place.call + ["check"]))
     }

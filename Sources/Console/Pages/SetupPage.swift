@@ -22,7 +22,7 @@ extension Console {
         }
     }
 
-    /// The outcome of a step whose form was sent.
+    /// The outcome of a step of the guided setup, after its form was sent.
     private struct SetupOutcome {
         let step: String
         var refusal: Refusal?
@@ -32,7 +32,7 @@ extension Console {
         var preview: JSONObject?
     }
 
-    /// The state of a step.
+    /// The state of a step of the guided setup.
     private enum StepState {
         /// The step is not done.
         case open
@@ -42,9 +42,7 @@ extension Console {
         case unchecked
         /// The step is done, and the provider reports a problem.
         case failed
-        /// The step is done outside the service.
-        ///
-        /// The service cannot see whether it is done.
+        /// The operator does the step outside the service, and the service cannot see whether it is done.
         case told
 
         /// Whether an operator has to continue at this step.
@@ -200,7 +198,7 @@ extension Console {
     }
 }
 
-/// The contents of each step.
+/// The HTML of each step of the guided setup.
 private struct SetupSteps {
     let path: String
     let application: String

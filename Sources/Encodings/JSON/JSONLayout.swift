@@ -1,9 +1,9 @@
 extension JSONValue {
     /// Returns the value as JSON text for humans and for version control.
     ///
-    /// Each part that is not short has a line of its own.
+    /// A nested object or array stays on one line if it has at most 100 bytes.
     ///
-    /// - Parameter line: Returns a value as text on one line.
+    /// - Parameter line: A function that returns a value as text on one line.
     /// - Returns: The text, without a line break at its end.
     package func indented(_ line: (JSONValue) -> String) -> String { indented(at: 0, line) }
 

@@ -14,7 +14,7 @@ package struct JSONLimits: Sendable {
     package var asciiKeys: Bool
     /// Whether the parser reads an escape for NUL or for a lone surrogate as NUL.
     ///
-    /// Otherwise it refuses the whole text. The code that uses the value ignores texts that contain NUL.
+    /// If false, the parser refuses the whole text. The code that uses the value ignores texts that contain NUL.
     package var readsUnusableEscapes = false
     /// Whether the parser accepts an escape for NUL, and still refuses a lone surrogate.
     package var readsEscapedNUL = false
@@ -25,9 +25,10 @@ package struct JSONLimits: Sendable {
 
     /// Limits for the contents of an object's values, such as the values of JSON properties in a user object.
     package struct Inside: Sendable {
-        /// The depth of the object: 1 for the outermost value, 2 for an element of a list.
+        /// The nesting depth of the object whose values get these limits: 1 for the outermost value, 2 for an element
+        /// of a list.
         package var depth = 1
-        /// The maximum number of object members and array elements in all of these values of one object together.
+        /// The maximum number of object members and array elements that all such values of one object contain together.
         package var members: Int
         /// The maximum number of UTF-8 bytes in a decoded key.
         ///
@@ -65,12 +66,12 @@ package struct JSONLimits: Sendable {
 
     /// The limits for a provider's response.
     ///
-    /// Its maximum size is in decision D8. A list of friends has more members than any request.
+    /// Decision D8 sets the maximum size. A list of friends has more members than any request.
     package static let reply = JSONLimits(bytes: 262_144, depth: 32, members: 16_384, keyBytes: 256, asciiKeys: false)
 
     /// The limits for a provider's response with a profile.
     ///
-    /// A value that the database cannot store must not prevent a login.
+    /// The parser accepts escapes that the database cannot store, so that such a text does not prevent a login.
     package static let profile: JSONLimits = {
         var limits = reply
         limits.readsUnusableEscapes = true

@@ -287,7 +287,7 @@ extension JSONLimits {
     }
 }
 
-/// The keys of one object.
+/// The keys of one JSON object that the parser has read so far, to find duplicates.
 ///
 /// A few keys are compared one by one; more keys are hashed as bytes.
 private struct SeenKeys {

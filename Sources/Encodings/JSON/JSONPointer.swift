@@ -31,12 +31,12 @@ package struct JSONPointer: Sendable, CustomStringConvertible {
         JSONPointer(text: outer.text + "/\(position)")
     }
 
-    /// Returns the pointer into the whole document for a pointer that is relative to the outer one.
+    /// Joins two pointers: `inner` is relative to the value at `outer`.
     package static func / (outer: JSONPointer, inner: JSONPointer) -> JSONPointer {
         JSONPointer(text: outer.text + inner.text)
     }
 
-    /// Returns this pointer relative to an outer one; nil if its place is not inside the outer place.
+    /// Returns this pointer relative to the value at `outer`; nil if this pointer leads outside that value.
     package func seen(from outer: JSONPointer) -> JSONPointer? {
         guard text.utf8.starts(with: outer.text.utf8) else { return nil }
         let rest = text.utf8.dropFirst(outer.text.utf8.count)

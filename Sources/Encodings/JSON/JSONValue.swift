@@ -142,7 +142,8 @@ package struct JSONObject: Sendable {
 extension JSONObject: Equatable {
     /// Compares the members, in any order.
     ///
-    /// If the order differs, the keys are hashed as bytes. Any keys take linear time (decision D5).
+    /// If the order differs, the keys are hashed as bytes. So the comparison takes linear time, whatever the keys are
+    /// (decision D5).
     package static func == (left: JSONObject, right: JSONObject) -> Bool {
         guard left.members.count == right.members.count else { return false }
         let pairs = zip(left.members, right.members)

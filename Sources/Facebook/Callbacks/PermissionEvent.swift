@@ -11,7 +11,7 @@ package struct PermissionEvent: Sendable, Equatable {
     }
 
     package let subject: Subject
-    /// Unix seconds.
+    /// The time of the event, in Unix seconds, as Facebook sent it.
     package let time: Int64
     /// The changes in the order of the document; not empty.
     package let changes: [Change]
@@ -49,11 +49,12 @@ package struct PermissionEvent: Sendable, Equatable {
 }
 
 extension PermissionEvent.Change {
-    /// Reads a change.
+    /// Reads an element of the webhook's `changes`.
     ///
-    /// Its verb is next to the field, or inside the field's value.
+    /// Facebook puts the verb, `granted` or `revoked`, next to the field or inside the field's value.
     ///
-    /// Nil if the user has connected the app: the login itself tells more.
+    /// Nil for an element without a known verb and a valid permission name. Also nil if the user has connected the app:
+    /// the service learns more from the login itself.
     fileprivate init?(_ change: JSONObject) {
         guard let field = change["field"]?.string,
             let verb = change["verb"]?.string ?? change["value"]?.object?["verb"]?.string

@@ -3,9 +3,9 @@ package import Domain
 import Encodings
 import FoundationEssentials
 
-/// A `signed_request` of Facebook about a user.
+/// A `signed_request` of Facebook about a user, with a verified signature.
 ///
-/// Its signature by the secret of one of our apps is verified.
+/// The secret of one of the application's apps made the signature.
 ///
 /// See docs/protocols/facebook.md §5.1.
 package struct SignedRequest: Sendable, Equatable {

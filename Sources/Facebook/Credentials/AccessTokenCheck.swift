@@ -1,7 +1,9 @@
 package import Domain
 import Encodings
 
-/// The check of an access token: `debug_token`, `/me` and the application must agree (decision D2).
+/// The check of a Facebook access token.
+///
+/// Graph's responses to `debug_token` and `/me` must agree with each other and with the application (decision D2).
 package enum AccessTokenCheck {
     /// The outcome of the check.
     package enum Verdict: Sendable {
@@ -12,7 +14,7 @@ package enum AccessTokenCheck {
         case refused(Failure)
     }
 
-    /// Returns the verdict on the evidence about one token for one app.
+    /// Returns the verdict on one token for one app, from Graph's two responses.
     ///
     /// Times are compared without tolerance. Facebook decides by its own clock, in `is_valid`, whether a token has
     /// expired. The comparison of `expires_at` with our clock is a second check, against contradictory responses. A
@@ -85,7 +87,7 @@ package enum AccessTokenCheck {
 
     /// Refuses tokens of pages, apps and system users.
     ///
-    /// These have `is_valid`, and a page token even has a user id (T-17).
+    /// Facebook reports such tokens as valid (`is_valid`), and a page token even with a user id (T-17).
     private static func checkKind(_ token: TokenInspection) throws(Failure) {
         guard let type = token.type, !type.hasSameBytes(as: "USER") else { return }
         throw Failure(
@@ -123,11 +125,10 @@ package enum AccessTokenCheck {
         }
     }
 
-    /// Returns whether a time has passed.
+    /// Returns whether an expiry has passed.
     ///
-    /// If there is no time, it has not passed.
-    ///
-    /// Not every token has both times. Facebook's own statement about expiry is `is_valid`.
+    /// Nil (the response has no expiry) and 0 (the token never expires) have not passed. Not every token has both
+    /// times. Facebook's own statement about expiry is `is_valid`.
     private static func isOver(_ end: Int64?, now: Int64) -> Bool {
         guard let end, end != 0 else { return false }
         return end <= now
@@ -167,10 +168,10 @@ package enum AccessTokenCheck {
     /// Returns the failure to report if `debug_token` gave no verdict.
     ///
     /// If `debug_token` failed for a passing reason and `/me` gave a verdict on the credential or the request, the
-    /// verdict of `/me` is reported: a retry would not change it. If `debug_token` says that the app is misconfigured,
-    /// that is reported: with a wrong secret, our proof is wrong, and `/me` refuses even a good token. A refused proof
-    /// at `/me` alone is not reported as a misconfiguration, since our proof does not fit a token of another app
-    /// either.
+    /// verdict of `/me` is reported: a retry would not change the verdict. If `debug_token` says that the app is
+    /// misconfigured, the misconfiguration is reported: with a wrong secret, our `appsecret_proof` is wrong, and `/me`
+    /// refuses even a good token. If only `/me` refuses the proof, no misconfiguration is reported, since our proof
+    /// does not fit a token of another app either.
     private static func weightier(_ inspection: Failure, _ profile: AccessTokenEvidence.Profile) -> Failure {
         guard case .failed(let profile) = profile, inspection.reason.isTemporary, profile.reason.isVerdict else {
             return inspection

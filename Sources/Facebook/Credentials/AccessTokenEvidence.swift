@@ -8,21 +8,21 @@ import Providers
 ///
 /// See docs/protocols/facebook.md §1.2.
 package struct TokenInspection: Sendable {
-    /// `is_valid`.
+    /// Whether Facebook considers the token valid (`is_valid`).
     package var isValid: Bool
-    /// `type`: `USER`, `APP`, `PAGE`, …; nil if Graph could not decode the token.
+    /// The kind of token (`type`): `USER`, `APP`, `PAGE`, …; nil if Graph could not decode the token.
     package var type: String?
-    /// `app_id` as decimal text.
+    /// The id of the app that the token was issued for (`app_id`), as decimal text.
     ///
     /// Graph writes a text or a number.
     package var appID: String?
-    /// `user_id` as decimal text.
+    /// The id of the user that the token belongs to (`user_id`), as decimal text.
     ///
     /// Graph writes a text or a number.
     package var userID: String?
-    /// Unix seconds; 0 means never, nil when absent.
+    /// The expiry of the token in Unix seconds; 0 means never, nil when absent.
     package var expiresAt: Int64?
-    /// Unix seconds; 0 means never, nil when absent.
+    /// The expiry of the app's access to the user's data, in Unix seconds; 0 means never, nil when absent.
     package var dataAccessExpiresAt: Int64?
     /// The permissions that the token has.
     package var scopes: [String]
@@ -50,9 +50,9 @@ package struct TokenInspection: Sendable {
     }
 }
 
-/// The two responses about an access token.
+/// Graph's responses to `debug_token` and `/me` about one access token.
 ///
-/// Both must agree, or the token is not accepted (decision D2).
+/// The token is accepted only if both responses agree (decision D2).
 package struct AccessTokenEvidence: Sendable {
     /// The outcome of `debug_token`.
     package indirect enum Inspection: Sendable {
@@ -83,7 +83,7 @@ package struct AccessTokenEvidence: Sendable {
 ///
 /// See docs/protocols/facebook.md §1.2.
 enum TokenInspectionCall {
-    /// Returns the request.
+    /// Returns the `debug_token` request about a token.
     static func question(_ token: TokenText, by caller: GraphCaller, now: Int64) throws(Failure) -> GraphQuestion {
         let appToken = caller.appToken
         var target = caller.target("debug_token")
@@ -93,7 +93,7 @@ enum TokenInspectionCall {
         return try caller.question(.debugToken, target, bearer: appToken, tooLong: TokenText.noToken)
     }
 
-    /// Reads the response.
+    /// Reads Graph's response to `debug_token`.
     ///
     /// - Throws: `ProviderFault` unless Graph gave a verdict on the token.
     static func answer(_ reply: GraphReply, isGraphToken: Bool) throws(ProviderFault) -> AccessTokenEvidence.Inspection
@@ -132,7 +132,7 @@ enum TokenInspectionCall {
     }
 }
 
-/// The members of a response. If one member has the wrong type, the whole response is invalid.
+/// Typed reading of members of Graph's JSON. A member of the wrong type makes the whole response invalid.
 extension GraphReply {
     private static let maxTextBytes = 128
 
@@ -191,9 +191,9 @@ extension JSONValue {
 /// The call of `/me`, which returns the token's user with the fields that the mapping reads (docs/protocols/facebook.md
 /// §2).
 enum ProfileFetch {
-    /// Returns the request.
+    /// Returns the `/me` request for fields of the token's user.
     ///
-    /// The fields are in Graph's syntax.
+    /// `fields` is in Graph's syntax.
     static func question(
         _ fields: String,
         of token: TokenText,

@@ -1,6 +1,8 @@
 package import Domain
 
-/// The only credential of a request.
+/// The credential that a client sends to log in.
+///
+/// Each request has exactly one credential.
 package enum Credential: Sendable {
     /// An access token. Graph verifies it.
     case accessToken(Secret)
@@ -103,8 +105,7 @@ extension Credential {
 package enum CredentialShape: Sendable, Equatable, CaseIterable {
     /// `EAA…`: an access token for Graph.
     case graphToken
-    /// Segments with dots between them, of which the first begins with `{` in base64url: an ID token, or an imitation
-    /// of one.
+    /// A text with a dot that begins with `{` in base64url: an ID token (JWT), or a text that only looks like a JWT.
     case idToken
     /// A text with a `|`: an app token (`id|secret`), a client token, or a user token of a former format.
     case appOrClientToken

@@ -4,7 +4,7 @@ import SignedTokens
 
 /// The claims of an ID token as fields of a Graph user.
 ///
-/// So one mapping works for both (docs/protocols/facebook.md §4.3).
+/// So one mapping works for ID tokens and for profiles from Graph (docs/protocols/facebook.md §4.3).
 ///
 /// A claim of an unexpected type is left out, like an absent claim. The expected types are those that Facebook's SDKs
 /// expect.
@@ -54,7 +54,7 @@ struct IDTokenProfile {
         Claim(name: "user_link", field: "link", scope: "user_link"),
     ]
 
-    /// The name of each claim, with the name of its field.
+    /// The name of Graph's field for each claim, by the claim's name.
     static let fields = Dictionary(uniqueKeysWithValues: claims.map { ($0.name, $0.field) })
 
     private static func text(_ value: JSONValue) -> JSONValue? {
@@ -87,7 +87,7 @@ struct IDTokenProfile {
 extension VerifiedIdentity {
     /// Creates the verified user of an ID token.
     ///
-    /// This includes check 14: `sub` must be a Facebook id.
+    /// This initializer makes check 14 of docs/security.md#id-tokens: `sub` must be a Facebook id.
     ///
     /// - Throws: `credential_invalid`.
     init(_ token: AcceptedIDToken, of provider: ProviderName) throws(Failure) {

@@ -84,12 +84,12 @@ extension GraphClient {
 ///
 /// The app's own token authorizes the call.
 enum AppNode {
-    /// The text that is inspected.
+    /// The text that the check of an app sends to `debug_token` in place of a token.
     ///
-    /// It is not a real token, since the URL contains it.
+    /// The text is not a real token, since the URL contains it.
     static let noToken = Secret("none")
 
-    /// Returns the request.
+    /// Returns the request for the app's id and name.
     static func question(by caller: GraphCaller, now: Int64) throws(Failure) -> GraphQuestion {
         var target = caller.target(caller.app.id.text)
         target.add("fields", "id,name")

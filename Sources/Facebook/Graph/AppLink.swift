@@ -4,11 +4,12 @@ import Encodings
 import NIOConcurrencyHelpers
 import Providers
 
-/// What requests for one app have learnt about Graph.
+/// What the service knows about Graph for one app: the circuit breaker, the version that responded, and the used rate
+/// limit.
 ///
-/// Concurrent logins share it.
+/// Concurrent logins share one object.
 final class AppLink: Sendable {
-    /// The key of a link: an app in one application.
+    /// The key of an `AppLink`: a Facebook app in one application.
     ///
     /// If two applications have the same app, each has a state of its own. So neither can harm the other by its
     /// settings.
@@ -42,7 +43,7 @@ final class AppLink: Sendable {
 
     /// Decides whether a login may send requests.
     ///
-    /// - Throws: The failure of a login that may not.
+    /// - Throws: The failure to report if the circuit breaker refuses the login.
     func pass() throws(Failure) -> CircuitBreaker.Pass {
         try state.withLockedValue { $0.breaker.admit(at: .now) }.pass(to: .facebook)
     }
@@ -67,7 +68,7 @@ final class AppLink: Sendable {
 
     /// Records the outcome of a background request.
     ///
-    /// It does not affect logins.
+    /// The outcome affects only other background requests, not logins.
     func noteInBackground(_ signal: HealthSignal?) {
         state.withLockedValue { $0.background.note(signal, at: .now) }
     }
@@ -75,9 +76,9 @@ final class AppLink: Sendable {
     /// The version that responded last, with the version that was requested.
     var answer: Answer? { state.withLockedValue { $0.answer } }
 
-    /// Records the headers of a response.
+    /// Records the Graph version and the used rate limit from the headers of a response.
     ///
-    /// Most headers are the same as in the previous response.
+    /// Most responses repeat the headers of the previous response, so `X-App-Usage` is parsed only after a change.
     func note(_ reply: GraphReply, asked: String) {
         let (usage, version) = (reply.usageHeader, reply.versionHeader)
         state.withLockedValue { state in
@@ -134,10 +135,10 @@ struct GraphCaller {
         self.configuration = configuration
     }
 
-    /// The app token.
+    /// The app token: the app id and the app secret, separated by `|`.
     var appToken: String { app.id.text + "|" + app.secret.reveal() }
 
-    /// Returns the proof for a token.
+    /// Returns the `appsecret_proof` for a token.
     ///
     /// `now` is in Unix seconds, for timed proofs.
     func proof(of token: String, now: Int64) -> AppSecretProof {

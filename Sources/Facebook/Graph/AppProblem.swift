@@ -81,9 +81,9 @@ struct AppProblem {
             || error.text.says("desktop app")
     }
 
-    /// The text for a refused proof.
+    /// The text for the operator if Graph refuses the `appsecret_proof`.
     ///
-    /// The secret itself is right, since Graph checks the app token before the proof.
+    /// The app secret is right, since Graph checks the app token before the proof.
     private var refusedProof: String {
         switch settings.proof {
         case .timed:

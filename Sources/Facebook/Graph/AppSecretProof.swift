@@ -8,9 +8,9 @@ import Encodings
 struct AppSecretProof {
     /// The HMAC-SHA256 under the app secret, in lower-case hex.
     let value: String
-    /// The Unix time in a timed proof.
+    /// The Unix time in a timed proof; nil for a classic proof.
     ///
-    /// It is sent next to the proof.
+    /// The request has the time next to the proof.
     let time: Int64?
 
     /// Computes the proof for a token.

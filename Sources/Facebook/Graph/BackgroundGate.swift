@@ -30,16 +30,16 @@ struct BackgroundGate: Sendable {
     /// Each failure doubles the pause.
     static let longestPause: Duration = .seconds(60)
 
-    /// Returns the current pace.
+    /// Returns how fast background work may send requests now.
     func pace(at now: Instant) -> BackgroundPace {
         if let pausedUntil, now < pausedUntil { return .none }
         guard let usage, usage.percent >= Self.slowAt else { return .full }
         return usage.percent >= Self.stopAt && now < usage.seen + Self.usageCounts ? .none : .slow
     }
 
-    /// Records the usage that a response reports.
+    /// Records the used share of the app's rate limit, in percent, as a response reports it.
     ///
-    /// The request may be of a login or of background work.
+    /// The response may be to a request of a login or of background work.
     mutating func note(usage percent: Int, at now: Instant) {
         usage = (percent, now)
     }

@@ -5,7 +5,7 @@ import Providers
 
 /// An authorization code, with the parameters of the login dialog that issued it.
 ///
-/// Facebook compares these.
+/// Facebook accepts the code only together with the same parameters.
 package struct AuthorizationCode: Sendable {
     package let code: Secret
     let redirectURI: String
@@ -92,17 +92,18 @@ extension GraphClient {
 /// The outcome of exchanging a genuine authorization code.
 package enum ExchangedCode: Sendable {
     case token(Secret)
-    /// Facebook has lost the dialog's challenge. It therefore refuses the code, since a verifier came with it.
+    /// Facebook has lost the PKCE challenge of the dialog. It therefore refuses the code, since a verifier came with
+    /// it.
     ///
-    /// Facebook accepts a code from another dialog that has no challenge.
+    /// A new dialog without a challenge yields a code that Facebook accepts.
     case challengeLost(Failure)
 }
 
 /// The call of `oauth/access_token` with a code (docs/protocols/facebook.md §1.3).
 enum CodeExchange {
-    /// Returns the request.
+    /// Returns the request that exchanges an authorization code.
     ///
-    /// Its body contains the code, so that no URL does.
+    /// The body contains the code, so that no URL does.
     static func question(_ code: AuthorizationCode, by caller: GraphCaller) throws(Failure) -> GraphQuestion {
         try caller.question(.codeExchange, ofGrant: "authorization_code") { form in
             form.add("redirect_uri", code.redirectURI)
@@ -113,7 +114,7 @@ enum CodeExchange {
 
     /// Reads the access token in the response.
     ///
-    /// The response may instead say that the dialog's challenge is lost.
+    /// The response may instead say that Facebook has lost the dialog's PKCE challenge.
     ///
     /// - Throws: `ProviderFault` for every other response.
     static func answer(_ reply: GraphReply) throws(ProviderFault) -> ExchangedCode {
@@ -132,7 +133,7 @@ enum CodeExchange {
         }
     }
 
-    /// Returns the failure for a lost challenge.
+    /// Returns the failure for a PKCE challenge that Facebook has lost.
     ///
     /// Facebook's code for it is 1, which usually means a passing error. Here, no retry helps.
     private static func challengeLost(_ error: GraphError, status: Int) -> Failure {
@@ -226,9 +227,10 @@ extension Failure {
         )
     }
 
-    /// The same failure for a client that sent a code.
+    /// The same failure for a client that sent an authorization code.
     ///
-    /// Its message asks for a new login, since a code cannot be sent twice.
+    /// If Facebook did not respond correctly, the message asks for a new login, since a code cannot be sent twice. All
+    /// other failures stay as they are.
     package var startingOver: Failure {
         let message: String
         switch reason {

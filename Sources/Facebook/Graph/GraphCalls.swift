@@ -2,7 +2,7 @@ import Domain
 import Metrics
 import Providers
 
-/// The calls of Graph. Metrics have these names.
+/// The kinds of requests to Graph. Metrics have the same names.
 extension ProviderCall {
     static let debugToken = ProviderCall("facebook", "debug_token")
     static let me = ProviderCall("facebook", "me")
@@ -39,7 +39,7 @@ struct UsageGauges: Sendable {
         }
     }
 
-    /// Records the header `X-Business-Use-Case-Usage`.
+    /// Records the seconds until Graph accepts the app's requests again, from the header `X-Business-Use-Case-Usage`.
     ///
     /// A header without a time means that the app can send requests now.
     func note(businessUsage header: String) {

@@ -6,7 +6,7 @@ import Providers
 extension GraphClient {
     /// The maximum number of unknown fields that one check finds.
     ///
-    /// Each takes one request.
+    /// Each unknown field takes one request.
     private static let maxUnknown = 16
 
     /// Requests fields of a user with the app token, to learn which fields do not exist.

@@ -6,7 +6,7 @@ package import Providers
 extension GraphClient {
     /// Revokes all permissions that a user granted to an app.
     ///
-    /// It has the same effect as if the user removes the app.
+    /// The effect is the same as if the user removed the app at Facebook.
     ///
     /// The request is sent once, even while the circuit breaker refuses logins. Its outcome does not affect logins.
     ///
@@ -127,9 +127,9 @@ enum PermissionRemovalCall {
         )
     }
 
-    /// Reads the response.
+    /// Reads the response to a request that revokes permissions.
     ///
-    /// It is `true` in Facebook's documentation and `{"success": true}` elsewhere.
+    /// A success is `true` in Facebook's documentation and `{"success": true}` elsewhere.
     ///
     /// - Throws: `ProviderFault` for a response that is neither a success nor a verdict on the token.
     static func outcome(_ reply: GraphReply) throws(ProviderFault) -> PermissionRemoval {

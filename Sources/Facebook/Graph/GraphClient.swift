@@ -88,7 +88,7 @@ package final class GraphClient: Sendable {
         return answer.answered
     }
 
-    /// Returns the state of Graph for an app; nil if no request was sent for the app.
+    /// Returns what the service knows about Graph for an app; nil if no request was sent for the app.
     func knownLink(of app: ProviderAppID, _ application: ApplicationID) -> AppLink? {
         links.known(AppLink.Key(application: application, app: app))
     }
@@ -141,9 +141,7 @@ final class Exchange: Sendable {
         return answers.evidence
     }
 
-    /// Sends the requests.
-    ///
-    /// Then retries those whose retry may still change the outcome.
+    /// Sends both requests, then retries those whose retry may still change the outcome.
     private func run() async -> Answers {
         var answers = await ask(after: nil)
         var repeats = Self.maxRepeats

@@ -13,7 +13,7 @@ package struct GraphConfiguration: Sendable {
     ///
     /// Only a loopback address may lack TLS.
     package var usesTLS: Bool { base.origin.hasPrefix("https:") }
-    /// The address of the key set of ID tokens.
+    /// The address of the key set (JWKS) by which ID tokens are verified.
     let keysURL: HTTPURL
     /// The accepted issuers of ID tokens, compared as bytes.
     package let issuers: [String]

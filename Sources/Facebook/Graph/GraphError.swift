@@ -27,7 +27,7 @@ struct GraphError {
 
     /// Reads the error about the inspected token in a response of `debug_token`.
     ///
-    /// There, the subcode has another name.
+    /// In such an error, the subcode is the member `subcode`, not `error_subcode`.
     init(ofInspection error: JSONObject) {
         self.init(error, subcodeKey: "subcode")
     }
@@ -41,7 +41,10 @@ struct GraphError {
         traceID = error["fbtrace_id"]?.string.flatMap(Self.plain)
     }
 
-    /// The code that decides: the code that Graph sent, or else the code that usually comes with the error's text.
+    /// The code by which the service interprets the error.
+    ///
+    /// It is the code that Graph sent, or else a number at the beginning of the text, or else the code that usually
+    /// comes with the text.
     var meaning: Int64? { code ?? text.number ?? Self.codes.first { text.says($0.phrase) }?.code }
 
     /// Phrases of error texts, with their codes (docs/protocols/facebook.md §3.2, §3.4).
@@ -77,7 +80,7 @@ struct GraphError {
         text.says("appsecret_proof") || text.says("incorrect signature")
     }
 
-    /// The members of `errorData`, which programs read.
+    /// Graph's codes for the error, for the `errorData` of our response, which programs read.
     var details: JSONObject {
         var details = JSONObject()
         if let code { details.append("graphCode", .integer(code)) }

@@ -2,7 +2,7 @@ import Domain
 import Encodings
 import Providers
 
-/// The mapping of Graph's errors to our reasons (docs/protocols/facebook.md §3.2–§3.4).
+/// The mapping of Graph's errors to the failures of this service (docs/protocols/facebook.md §3.2–§3.4).
 ///
 /// The code decides first, then the subcode, then the text, since many real errors have less than the documentation
 /// promises. If there is no code, the text determines it (`GraphError.meaning`). The HTTP status decides only if the
@@ -17,12 +17,12 @@ struct GraphErrorTable {
     }
 
     let subject: Subject
-    /// Whether the user's token begins like every token that Graph has issued for years.
+    /// Whether the user's token begins with `EAA`, like every access token that Graph has issued for years.
     let isGraphToken: Bool
     /// The seconds until a retry, as Graph requests.
     let retryAfter: Int?
 
-    /// Returns the fault that an error in a response means.
+    /// Returns the failure to report for an error in a response, with what the error shows about Graph's health.
     func fault(_ error: GraphError, status: Int) -> ProviderFault {
         if let signal = limitSignal(error, status: status) {
             let failure = Failure.limited(
@@ -250,7 +250,7 @@ struct GraphErrorTable {
         )
     }
 
-    /// Returns the failure for a refused proof.
+    /// Returns the failure for an `appsecret_proof` that Graph refuses.
     ///
     /// On `/me`, a token of another app causes this error, too. `AccessTokenCheck` compares it with the outcome of
     /// `debug_token`.

@@ -3,9 +3,9 @@ import Domain
 import Encodings
 import Providers
 
-/// A request to Graph.
+/// A request to Facebook's Graph API, without its timeout.
 ///
-/// Only its timeout is not set yet.
+/// The method `ask` sets the timeout when it sends the request.
 struct GraphQuestion {
     let call: ProviderCall
     let url: HTTPURL
@@ -122,7 +122,7 @@ struct GraphReply {
         return .object(object)
     }
 
-    /// Returns the fault that an error in this response means.
+    /// Returns the failure to report for an error in this response, with what the error shows about Graph's health.
     func fault(_ error: GraphError, of subject: GraphErrorTable.Subject, isGraphToken: Bool) -> ProviderFault {
         GraphErrorTable(subject: subject, isGraphToken: isGraphToken, retryAfter: retryAfter).fault(
             error,

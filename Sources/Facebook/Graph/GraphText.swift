@@ -1,10 +1,10 @@
 import Encodings
 
-/// A text of Graph.
+/// The text of an error from Graph.
 ///
-/// It is compared with known phrases and never shown.
+/// The text is compared with known phrases and never shown, since it can quote the token.
 ///
-/// The text is truncated. It is compared as bytes, and the case of ASCII letters is ignored.
+/// A long text is truncated. The comparison is of bytes and ignores the case of ASCII letters.
 struct GraphText {
     private let bytes: [UInt8]
     private static let maxBytes = 1024

@@ -4,14 +4,14 @@ import Providers
 
 /// The call of `oauth/access_token` that exchanges a token for a long-lived one.
 enum LongLivedExchange {
-    /// Returns the request.
+    /// Returns the request that exchanges a token for a long-lived token.
     ///
-    /// Its body contains the token, so that no URL does.
+    /// The body contains the token, so that no URL does.
     static func question(_ token: TokenText, by caller: GraphCaller) throws(Failure) -> GraphQuestion {
         try caller.question(.tokenExchange, ofGrant: "fb_exchange_token") { $0.add("fb_exchange_token", token.text) }
     }
 
-    /// Reads the token in the response.
+    /// Reads the long-lived token in the response.
     ///
     /// - Throws: `ProviderFault` for every other response.
     static func answer(_ reply: GraphReply) throws(ProviderFault) -> Secret {

@@ -35,6 +35,6 @@ struct TokenText {
         """
     )
 
-    /// Whether the token begins like every token that Graph has issued for years.
+    /// Whether the token begins with `EAA`, like every access token that Graph has issued for years.
     var isGraphToken: Bool { text.utf8.starts(with: "EAA".utf8) }
 }

@@ -4,14 +4,14 @@ import Encodings
 ///
 /// Graph sends the header after an app has made enough calls. Sometimes it lacks members.
 package struct GraphUsage: Sendable, Equatable {
-    /// The share of the allowed number of calls.
+    /// The used percentage of the allowed number of calls; nil if Graph did not send it.
     package let callCount: Int?
-    /// The share of the allowed time for all calls.
+    /// The used percentage of the allowed time for all calls; nil if Graph did not send it.
     package let totalTime: Int?
-    /// The share of the allowed CPU time for all calls.
+    /// The used percentage of the allowed CPU time for all calls; nil if Graph did not send it.
     package let totalCPUTime: Int?
 
-    /// The highest of the shares; nil if Graph sent none.
+    /// The highest of the three percentages; nil if Graph sent none.
     package var highest: Int? {
         [callCount, totalTime, totalCPUTime].compactMap(\.self).max()
     }

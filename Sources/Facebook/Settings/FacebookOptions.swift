@@ -30,7 +30,7 @@ package struct FacebookOptions: Sendable, Equatable {
     package var returnTokens = false
     /// Whether the sessions of an identity end when Facebook says that the identity is revoked.
     package var endSessionsWhenRevoked = false
-    /// The hours after which the profile is fetched again with the kept token, by the stored mapping; nil for never.
+    /// The hours after which the service reads the profile again with the kept token, and maps it again; nil for never.
     package var refreshHours: Int64?
     /// The days from a user's request for deletion to the erasure.
     ///

@@ -2,7 +2,7 @@ import NIOCore
 import NIOHTTP1
 import NIOPosix
 
-/// An HTTP request from Facebook to an app.
+/// An HTTP request that the simulator sends to an app, as Facebook would.
 struct OutgoingCall: Sendable {
     let address: GraphSimulator.Address
     let head: HTTPRequestHead
@@ -37,13 +37,13 @@ struct OutgoingCall: Sendable {
         )
     }
 
-    /// Makes a `POST` of a form with `signed_request`.
+    /// Makes a callback to an app: a `POST` of a form with Facebook's parameter `signed_request`.
     static func signedRequest(_ text: String, to url: String) throws(DataError) -> OutgoingCall {
         let headers: [(String, String?)] = [("Content-Type", "application/x-www-form-urlencoded")]
         return try OutgoingCall(.POST, url, headers: headers, body: FormEncoding.encode([("signed_request", text)]))
     }
 
-    /// Makes a `POST` with the event of a webhook.
+    /// Makes the `POST` by which Facebook delivers a webhook's event to an app.
     static func webhook(_ webhook: GraphSimulator.Webhook, to url: String) throws(DataError) -> OutgoingCall {
         let headers: [(String, String?)] = [
             ("Content-Type", "application/json"), ("X-Hub-Signature", webhook.legacySignature),
@@ -61,7 +61,7 @@ struct OutgoingCall: Sendable {
     }
 }
 
-/// A handler that sends an ``OutgoingCall`` on a connection of its own and waits for the response.
+/// A handler that sends an ``OutgoingCall`` on a new connection and waits for the response.
 final class Caller: ChannelInboundHandler {
     typealias InboundIn = NIOHTTPClientResponseFull
     typealias OutboundOut = HTTPClientRequestPart

@@ -2,13 +2,11 @@ import Crypto
 import Encodings
 
 extension GraphSimulator {
-    /// The key that signs a call to the app.
+    /// The key that signs a callback or a webhook to the app.
     public enum CallSignature: Sendable, Equatable {
-        /// The app's secret, as Facebook uses it.
+        /// The app's secret, with which Facebook signs.
         case appSecret
-        /// Another secret.
-        ///
-        /// A forger would use one.
+        /// A secret other than the app's, as a forger would use.
         case secret(String)
         /// No key: the signature is empty.
         case none
@@ -32,7 +30,7 @@ extension GraphSimulator {
         public var legacySignature: String?
     }
 
-    /// Signs any payload.
+    /// Signs any payload as a `signed_request` of Facebook.
     ///
     /// The result is `base64url(HMAC-SHA256)`, a dot, and `base64url(payload)`.
     public static func signedRequest(payload: String, secret: String) -> String {
@@ -60,10 +58,10 @@ extension GraphSimulator {
         }
     }
 
-    /// Makes a webhook about a user's permissions.
+    /// Makes the webhook that reports a change of a user's permissions to the app.
     ///
-    /// The field `connected` stands for the whole app. The verb is `revoked` or `granted`. The defaults are the first
-    /// user, the first app, and the current time.
+    /// The field is the name of a permission, or `connected` for the whole app. The verb is `revoked` or `granted`. The
+    /// defaults are the first user, the first app, and the current time.
     ///
     /// - Throws: ``DataError`` if the user or the app does not exist.
     public func webhook(
@@ -81,7 +79,7 @@ extension GraphSimulator {
     }
 }
 
-/// The parameters of a signed call to an app.
+/// The parameters of a callback or a webhook to an app.
 struct SignedCall {
     /// The user's key; the first user when `nil`.
     var person: String?
@@ -119,9 +117,10 @@ extension World {
         return SignedCall.signedRequest(call.payload ?? payload.graphText, key: call.signature.key(of: app))
     }
 
-    /// Makes an event of the object `permissions`.
+    /// Makes a webhook about Facebook's object `permissions`, with its signatures.
     ///
-    /// For the whole app, the verb is beside the field. For a single permission, it is inside `value`.
+    /// For the whole app (`connected`), the verb is beside the field. For a single permission, the verb is inside
+    /// `value`.
     func webhook(
         _ call: SignedCall,
         field: String,

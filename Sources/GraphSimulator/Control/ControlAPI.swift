@@ -3,7 +3,7 @@ import NIOCore
 import NIOHTTP1
 import NIOPosix
 
-/// A connection to the control port.
+/// A connection to the control port, at which tests configure the simulator by requests with JSON.
 final class ControlConnection: ChannelInboundHandler {
     typealias InboundIn = NIOHTTPServerRequestFull
     typealias OutboundOut = HTTPServerResponsePart
@@ -40,9 +40,9 @@ final class ControlConnection: ChannelInboundHandler {
     }
 }
 
-/// The requests and responses of the control port.
+/// The requests and responses of the control port, at which tests configure the simulator.
 ///
-/// They provide everything that ``GraphSimulator`` can do, as JSON.
+/// They provide as JSON everything that ``GraphSimulator`` can do.
 struct ControlAPI: Sendable {
     /// A response of the control port.
     struct Answer: Sendable {
@@ -52,7 +52,7 @@ struct ControlAPI: Sendable {
         static let done = Answer(json: ["ok": true])
     }
 
-    /// An error: the address or the name in the request is unknown.
+    /// An error for an unknown address, or for an unknown key in the address.
     private struct NotFound: Error {}
 
     /// A parsed request.
@@ -147,7 +147,7 @@ struct ControlAPI: Sendable {
         Answer(json: simulation.update { state, _ in json(state) })
     }
 
-    /// Handles the resources that have keys: lists, shows, creates, replaces, changes and removes them.
+    /// Lists, shows, creates, replaces, changes or removes data with keys, such as apps and users.
     private func items<Item: Keyed>(
         _ items: WritableKeyPath<World, [Item]>,
         _ key: String?,
@@ -333,14 +333,14 @@ struct ControlAPI: Sendable {
 }
 
 extension ClosedRange<Int> {
-    /// A century in seconds, before and after.
+    /// The range of an offset of time: a century in seconds, before and after now.
     ///
-    /// Within it, no sum of times can overflow.
+    /// Within this range, no sum of times can overflow.
     static let century = -100 * 366 * 86400...100 * 366 * 86400
 }
 
 extension KeyRing {
-    /// The key ids, such as `{"keys":["older","newer"],"retired":[…]}`.
+    /// The ids of the signing keys, such as `{"keys":["older","newer"],"retired":[…]}`.
     fileprivate var listing: JSON {
         ["keys": [.string(older.kid), .string(newer.kid)], "retired": .strings(retired.map(\.kid))]
     }

@@ -1,10 +1,8 @@
-/// The dialog's pages.
+/// The HTML pages of the simulated login dialog.
 ///
-/// They are plain HTML without JavaScript, and screen readers can read them.
+/// They have no JavaScript, and screen readers can read them.
 enum DialogPage {
-    /// Renders the page on which a user is chosen.
-    ///
-    /// It also has the permissions and two buttons.
+    /// Renders the page with a choice of users, the requested permissions, and the buttons to continue and to cancel.
     static func choice(_ asked: DialogRequest, people: [Person]) -> String {
         let carried = asked.parameters.map { parameter in
             #"<input type="hidden" name="\#(parameter.name)" value="\#(escaped(parameter.value))">"#
@@ -44,9 +42,9 @@ enum DialogPage {
         )
     }
 
-    /// Renders an error that the app caused.
+    /// Renders the page with an error in the app's request.
     ///
-    /// Facebook shows it only to the user.
+    /// As at Facebook, only the user sees the error: the app gets no redirect.
     static func refusal(_ reason: String) -> String {
         page(title: "Sorry, something went wrong", body: #"<p role="alert">\#(escaped(reason))</p>"#)
     }

@@ -22,7 +22,7 @@ extension World {
         }
     }
 
-    /// Handles the button that the user pressed.
+    /// Handles the form of the dialog after the user pressed a button: redirects to the app with a code or an error.
     private mutating func conclude(
         _ asked: DialogRequest,
         _ request: GraphRequest,
@@ -105,7 +105,7 @@ struct DialogRequest: Sendable {
         let reason: String
     }
 
-    /// The parameters that the page's form repeats in the second request.
+    /// The parameters of the app's request that the dialog's form sends again when the user presses a button.
     private static let names = [
         "client_id", "redirect_uri", "response_type", "scope", "state", "nonce", "return_scopes", "auth_type",
         "auth_nonce", "code_challenge", "code_challenge_method",
@@ -123,7 +123,7 @@ struct DialogRequest: Sendable {
     let authType: String?
     let authNonce: String?
     let challenge: (text: String, method: CodeChallengeMethod)?
-    /// The parameters as received, for the page's form.
+    /// The app's parameters as received, which the dialog's form contains as hidden inputs.
     let parameters: [(name: String, value: String)]
 
     init(_ request: GraphRequest, world: World) throws(Refusal) {

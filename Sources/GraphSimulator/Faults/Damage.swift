@@ -1,7 +1,7 @@
 import Encodings
 
 extension Fault.Damage {
-    /// Returns the text of the response after the damage.
+    /// Returns the text of a response to which this damage was done.
     func apply(to json: JSON) -> [UInt8] {
         switch self {
         case .truncated:
@@ -23,9 +23,9 @@ extension Fault.Damage {
         }
     }
 
-    /// Writes the nested value as text.
+    /// Returns the text of the response with a deeply nested array as its first member.
     ///
-    /// A ``JSON`` of that depth would overflow the stack, also that of the simulator.
+    /// The array is written as text, since a ``JSON`` value of this depth would overflow the simulator's stack.
     private static func deepText(_ depth: Int, before json: JSON) -> [UInt8] {
         var text = Array(#"{"deep":"#.utf8)
         text.append(contentsOf: repeatElement(UInt8(ascii: "["), count: depth))
@@ -37,7 +37,7 @@ extension Fault.Damage {
 }
 
 extension JSON {
-    /// Inserts members before those of `data` if that is an object; otherwise before the response's own members.
+    /// Inserts members at the beginning of `data` or, if `data` is not an object, at the beginning of the response.
     fileprivate func withFirstMembers(_ extra: [Member]) -> JSON {
         guard let data = self["data"]?.members else { return .object(extra + (members ?? [])) }
         var json = self

@@ -1,8 +1,8 @@
 extension GraphSimulator {
-    /// A failure to simulate, with the conditions under which it happens.
+    /// A failure to simulate, and the requests that it strikes.
     ///
-    /// Faults are examined in the order in which they were added. The delays of all faults that apply are added up. Of
-    /// the other effects, only the first that applies has an effect.
+    /// The simulator examines faults in the order in which they were added. The delays of all faults that apply are
+    /// added up. Of the other effects, only the first that applies has an effect.
     public struct Fault: Sendable {
         /// The effect of the fault.
         public var effect: Effect
@@ -14,15 +14,15 @@ extension GraphSimulator {
         public var app: String?
         /// Limits the fault to requests with this token, and to `debug_token` requests about this token.
         public var token: String?
-        /// The number of matching requests before the first one that is struck.
+        /// The number of matching requests that the fault spares at first.
         public var after: Int
-        /// The interval of the struck requests: every n-th matching request is struck.
+        /// The interval of the struck requests: of the matching requests after ``after``, every n-th one is struck.
         public var every: Int
         /// The chance in percent that a matching request is struck, from 0 to 100.
         public var percent: Double?
         /// The seed that makes ``percent`` repeatable.
         public var seed: UInt64
-        /// The number of strikes after which the fault ends.
+        /// The number of strikes after which the fault ends; `nil` for a fault that stays.
         public var count: Int?
 
         /// Makes a fault.
@@ -55,21 +55,22 @@ extension GraphSimulator {
 extension GraphSimulator.Fault {
     /// The effect of a fault.
     public enum Effect: Sendable {
-        /// The response comes later by this time.
+        /// The simulator sends the response later by this time.
         case delay(milliseconds: Int)
-        /// The exchange stops at this moment and in this manner.
+        /// The exchange of request and response stops at this moment and in this manner.
         case interrupt(Moment, Manner)
         /// An error in Graph's error envelope.
         case error(GraphSimulator.GraphError)
         /// The error for an exhausted rate limit, with its headers.
         ///
-        /// It has Graph's own form, or status 429. The code is 4, 17, 32, 613, or one from 80000 to 80014.
+        /// The status is 400, as from Graph, unless another one such as 429 is given. The code is 4, 17, 32, 613, or
+        /// one from 80000 to 80014.
         case rateLimit(code: Int, usage: GraphSimulator.AppUsage, status: Int?, retryAfter: Int?)
         /// A complete response that replaces Graph's.
         case reply(status: Int, headers: [(name: String, value: String)], body: [UInt8])
         /// Arbitrary bytes on the wire, followed by the end of the connection.
         case raw([UInt8])
-        /// Graph's own response, damaged.
+        /// Graph's own response, with damage to its JSON text.
         case damage(Damage)
         /// Graph's own response, sent this many bytes at a time.
         case slow(bytes: Int, milliseconds: Int)
@@ -81,25 +82,25 @@ extension GraphSimulator.Fault {
         case gzipBomb(bytes: Int)
     }
 
-    /// A point in the exchange.
+    /// The point of an HTTP exchange at which a fault interrupts the exchange.
     public enum Moment: String, Sendable, CaseIterable {
-        /// The connection is accepted, and nothing is read.
+        /// The simulator has accepted the connection, and reads nothing.
         ///
         /// This applies only to new connections. It cannot be limited to a path, an app or a token.
         case accept
-        /// The first bytes arrive, and nothing is read.
+        /// The first bytes of the client have arrived, and the simulator reads no request.
         ///
         /// Like ``accept``, this applies only to new connections.
         case firstBytes
-        /// The request is read completely, and nothing is sent.
+        /// The simulator has read the whole request, and sends nothing.
         case request
-        /// The headers of the response are sent, and nothing of the body.
+        /// The simulator has sent the headers of the response, and nothing of its body.
         case headers
-        /// Half of the body is sent.
+        /// The simulator has sent the headers of the response and half of its body.
         case body
     }
 
-    /// How an exchange stops.
+    /// How an exchange of request and response stops.
     public enum Manner: String, Sendable, CaseIterable {
         /// Nothing more is sent.
         ///
@@ -119,15 +120,16 @@ extension GraphSimulator.Fault {
         case truncated
         /// Strings become numbers, numbers become strings, booleans become numbers, and arrays become objects.
         case wrongTypes
-        /// `{"data":null}`
+        /// The whole response is `{"data":null}`.
         case dataNull
         /// Every member appears twice, the second time with another value.
         case duplicateKeys
         /// `id` and `data.user_id` are missing.
         case idMissing
-        /// This many unexpected members precede the others.
+        /// This many unexpected members precede the others: inside `data` if the response has such an object, or else
+        /// in the response.
         case extraKeys(Int)
-        /// A member with this depth of nesting precedes the others.
+        /// The response begins with a member whose arrays are nested to this depth.
         case deep(Int)
         /// This value is merged into the response as in RFC 7396, such as `{"data":{"app_id":"1"}}`.
         case merged(GraphSimulator.JSON)
@@ -170,12 +172,16 @@ extension GraphSimulator.Fault.Effect {
         )
     }
 
-    /// Makes `/me` return another user's id.
+    /// Replaces the id in a response, as if `/me` returned another user.
+    ///
+    /// To strike only requests to `/me`, limit the fault to the path `me`.
     public static func meAnswers(userID: String) -> Self {
         .damage(.merged(["id": .string(userID)]))
     }
 
-    /// Replaces members inside `data` of the response of `debug_token`.
+    /// Replaces members inside the `data` of a response, as `debug_token` returns it.
+    ///
+    /// To strike only such requests, limit the fault to the path `debug_token`.
     public static func debugTokenSays(_ members: GraphSimulator.JSON) -> Self {
         .damage(.merged(["data": members]))
     }

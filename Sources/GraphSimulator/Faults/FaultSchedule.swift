@@ -58,7 +58,7 @@ struct FaultSchedule: Sendable {
         return nil
     }
 
-    /// Returns the faults that strike a request.
+    /// Counts a request and returns the faults that strike it.
     ///
     /// - Parameters:
     ///   - path: The path without version.
@@ -111,7 +111,7 @@ extension Fault {
 }
 
 extension Fault.Moment {
-    /// Whether there is no request yet at this moment that could match.
+    /// Whether this moment comes before the request, so that no path, app or token is known yet.
     fileprivate var isBeforeRequest: Bool {
         self == .accept || self == .firstBytes
     }

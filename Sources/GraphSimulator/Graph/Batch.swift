@@ -96,9 +96,9 @@ private struct BatchOperation {
 }
 
 extension GraphReply {
-    /// The headers as in captured responses.
+    /// The response's headers as a batch response lists them, by captured responses of Facebook.
     ///
-    /// The content type in a batch differs from that on the wire.
+    /// The content type in a batch differs from that of a separate response.
     fileprivate var headersInBatch: [(name: String, value: String)] {
         var all = headers
         all.append(("Access-Control-Allow-Origin", "*"))

@@ -34,7 +34,7 @@ extension World {
         }
     }
 
-    /// Returns the members of `data`, in the order of captured responses.
+    /// Returns the `data` of a `debug_token` response, with its members in the order of Facebook's captured responses.
     private func report(on token: Token, of app: App, now: Int) -> JSON {
         let end = end(of: token, now: now)
         let user = token.person.flatMap { people[$0] }.map { UserNode(world: self, person: $0, token: token, now: now) }
@@ -58,9 +58,9 @@ extension World {
         return report
     }
 
-    /// Returns an error as a member of `data`.
+    /// Returns an error as `debug_token` reports it inside `data`.
     ///
-    /// There the subcode is called `subcode`, and the code is the first member.
+    /// There the subcode is called `subcode`, not `error_subcode`, and the code is the first member.
     private static func debugError(_ error: GraphError) -> JSON {
         var json: JSON = ["code": .integer(error.code), "message": .string(error.message)]
         json["subcode"] = error.subcode.map { .integer($0) }
@@ -79,7 +79,7 @@ extension TokenKind {
         }
     }
 
-    /// Whether the token has no permission left, since the app was removed or a call has invalidated the session.
+    /// Whether `debug_token` reports no permissions, since the app was removed or a call has invalidated the session.
     fileprivate var losesScopes: Bool {
         self == .appRemoved || self == .invalidated
     }

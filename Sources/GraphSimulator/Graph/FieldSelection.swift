@@ -8,7 +8,7 @@ struct FieldSelection: Sendable, Equatable {
     var modifiers: [String: String] = [:]
     var fields: [FieldSelection]?
 
-    /// The name of the value in the response.
+    /// The name of the value in the response: the alias, or else the name of the field.
     var key: String { alias ?? name }
 
     func number(_ modifier: String) -> Int? {

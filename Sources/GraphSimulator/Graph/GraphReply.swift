@@ -24,7 +24,7 @@ struct GraphReply: Sendable {
         case website
         /// The API at api.twitter.com.
         ///
-        /// Here the error of a fault has Twitter's form.
+        /// Simulated errors in its responses have Twitter's form.
         case twitter
     }
 

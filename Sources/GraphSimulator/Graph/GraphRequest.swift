@@ -11,7 +11,7 @@ struct GraphRequest: Sendable {
     let body: ByteBufferView?
     /// The effective method.
     ///
-    /// A parameter `method` replaces POST.
+    /// In a POST request, the parameter `method` replaces the method. HEAD counts as GET.
     let method: String
     private(set) var version: GraphVersion?
     /// The segments of the path, without the version.
@@ -82,7 +82,7 @@ struct GraphRequest: Sendable {
         parameters.last { $0.name.hasSameBytes(as: name) }?.value
     }
 
-    /// Takes from the batch what the operation lacks: the version, and the access token with its proof.
+    /// Takes from the batch request what this operation lacks: the version, and the access token with its proof.
     mutating func become(operationOf batch: GraphRequest) {
         isPartOfBatch = true
         version = version ?? batch.version
@@ -93,9 +93,7 @@ struct GraphRequest: Sendable {
         }
     }
 
-    /// The app's id and secret.
-    ///
-    /// They are in the parameters, or else in HTTP Basic (RFC 6749 §2.3.1).
+    /// The app's id and secret, from the parameters or else from HTTP Basic (RFC 6749 §2.3.1).
     var client: (id: String?, secret: String?) {
         let basic = Self.credentials(authorization, of: ["basic"]).flatMap { Data(base64Encoded: $0) }
             .map { String(decoding: $0, as: UTF8.self) }

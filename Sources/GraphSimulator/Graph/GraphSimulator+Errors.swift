@@ -8,19 +8,17 @@ extension GraphSimulator {
         public var status: Int
         /// The class in Graph's error, such as `OAuthException`.
         public var type: String
-        /// The code.
-        ///
-        /// It may be one of Graph's or any other.
+        /// The error code: one of Graph's or any other.
         public var code: Int
-        /// `error_subcode`.
+        /// The member `error_subcode` of the error; `nil` to omit the member.
         public var subcode: Int?
         /// The message for developers.
         public var message: String
-        /// `is_transient`.
+        /// The member `is_transient` of the error; `nil` to omit the member.
         public var isTransient: Bool?
-        /// `error_user_title`.
+        /// The member `error_user_title` of the error; `nil` to omit the member.
         public var userTitle: String?
-        /// `error_user_msg`.
+        /// The member `error_user_msg` of the error; `nil` to omit the member.
         public var userMessage: String?
 
         /// Makes an error.
@@ -76,7 +74,7 @@ extension GraphSimulator {
 typealias GraphError = GraphSimulator.GraphError
 
 extension GraphError {
-    /// Returns the response's body.
+    /// Returns the body of the response with this error.
     func json(trace: String) -> JSON {
         var error: JSON = ["message": .string(message), "type": .string(type)]
         if !type.hasSameBytes(as: Self.batchException) { error["code"] = .integer(code) }
@@ -88,7 +86,7 @@ extension GraphError {
         return ["error": error]
     }
 
-    /// The value of `WWW-Authenticate`.
+    /// The value of the header `WWW-Authenticate`; `nil` unless the status is 4xx.
     ///
     /// Facebook's syntax violates RFC 7235.
     var challenge: String? {
@@ -112,7 +110,7 @@ extension GraphError {
 extension GraphError {
     /// The type of an error about a whole batch.
     ///
-    /// No other type lacks a code.
+    /// Only errors of this type have no member `code`.
     static let batchException = "GraphBatchException"
 
     static let missingToken = GraphError(

@@ -43,8 +43,8 @@ struct GraphVersion: Sendable, Comparable, CustomStringConvertible {
 
     /// Returns the version that serves a request.
     ///
-    /// It is the requested version if that is usable. For an expired version, and for none, it is the oldest usable
-    /// version. `nil` means that the requested version does not exist yet.
+    /// It is the requested version if that is usable. For an expired version, and without a requested version, it is
+    /// the oldest usable version. `nil` means that the requested version does not exist.
     static func answering(_ asked: GraphVersion?, now: Int) -> GraphVersion? {
         let usable = calendar.filter { now < $0.end }.map(\.version)
         guard let asked, let oldest = usable.first, asked > oldest else { return usable.first }

@@ -23,9 +23,9 @@ extension World {
         return reply
     }
 
-    /// Returns the app for which a request counts.
+    /// Returns the app to which a request is attributed, for `X-App-Usage` and for faults.
     ///
-    /// Only the token's text decides.
+    /// Only the text of the access token decides, or `client_id` if there is no token. The token need not be valid.
     func app(concerning request: GraphRequest) -> App? {
         guard let text = request.accessToken else { return request.parameter("client_id").flatMap { apps[$0] } }
         if let bar = text.utf8.firstIndex(of: UInt8(ascii: "|")) { return apps[String(text[..<bar])] }
@@ -35,7 +35,7 @@ extension World {
     private mutating func route(_ request: GraphRequest, now: Int) throws(GraphError) -> GraphReply {
         let components = request.components
         guard let first = components.first else { return try root(request, now: now) }
-        // No known name has a longer segment.
+        // No path of the simulator has a longer segment.
         guard components.allSatisfy({ $0.utf8.count <= 64 }) else { throw .unknownPath(components) }
         switch (first, components.count) {
         case ("oauth", 2) where components[1] == "access_token":
@@ -73,7 +73,8 @@ extension World {
 
     /// Decodes the request's token.
     ///
-    /// Checks that the session is valid and that the proof is correct. The token of a desktop app counts as missing.
+    /// Checks that the session is valid and that the `appsecret_proof` is correct. If the request has no token, or has
+    /// the app token of a desktop app, throws `missing`.
     func authorize(_ request: GraphRequest, now: Int, missing: GraphError) throws(GraphError) -> Credential {
         guard let text = request.accessToken, !text.isEmpty else { throw missing }
         let credential = try credential(text)

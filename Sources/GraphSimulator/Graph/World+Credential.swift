@@ -38,7 +38,7 @@ extension World {
         throw text.utf8.starts(with: "EAA".utf8) ? .undecryptableToken : .unparsableToken
     }
 
-    /// Returns why a token's session is no longer valid; `nil` if the session is valid.
+    /// Returns the error that says why a token's session is no longer valid; `nil` if the session is valid.
     func end(of token: Token, now: Int) -> GraphError? {
         func ended(_ subcode: Int?, _ reason: String) -> GraphError {
             GraphError(code: 190, subcode: subcode, message: "Error validating access token: \(reason)")
@@ -80,7 +80,7 @@ extension World {
 
 /// `appsecret_proof`, by which a client shows that it knows the app secret.
 enum AppSecretProof {
-    /// Seconds before and after its time during which a proof with a time is valid.
+    /// The number of seconds by which the time of a proof (`appsecret_time`) may differ from the current time.
     static let window = 300
 
     /// Computes `hex(HMAC-SHA256(secret, token))`.

@@ -3,7 +3,7 @@ import NIOHTTP1
 
 /// A client's connection to the public port.
 ///
-/// It carries out the simulation's plan for each request. The plan includes how the connection ends.
+/// It sends the response to each request, or does what a simulated fault demands instead, such as a reset.
 final class GraphConnection: ChannelInboundHandler {
     typealias InboundIn = NIOHTTPServerRequestFull
     typealias OutboundOut = HTTPServerResponsePart

@@ -5,7 +5,7 @@ import NIOPosix
 
 import Glibc
 
-/// The two listening sockets and their threads.
+/// The listening sockets of the public port and of the control port, and their event loops.
 ///
 /// NIO's codec reads and writes HTTP, as it also does below the service's HTTP library. That library is not used here:
 /// its header types refuse the malformed names and values that a fault may send. They also lose the position and the

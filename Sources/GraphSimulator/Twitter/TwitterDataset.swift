@@ -3,9 +3,9 @@ import Crypto
 extension GraphSimulator {
     /// The Twitter consumers, users and tokens with which a simulator starts.
     ///
-    /// The first of each is the default.
+    /// The first consumer and the first user are the defaults for new tokens.
     public struct TwitterDataset: Sendable {
-        /// The apps.
+        /// The apps, which Twitter calls consumers.
         public var consumers: [TwitterConsumer]
         /// The users.
         public var people: [TwitterPerson]
@@ -40,9 +40,9 @@ extension GraphSimulator {
         public var access = true
         /// Whether Twitter has suspended the consumer.
         public var suspended = false
-        /// The registered callbacks.
+        /// The registered callback URLs.
         ///
-        /// An empty list allows every callback.
+        /// An empty list allows every URL.
         public var callbacks: [String]
 
         /// Makes a consumer that may do everything.
@@ -111,9 +111,9 @@ extension GraphSimulator {
         public var person: String?
         /// The consumer's key; the first consumer when `nil`.
         public var consumer: String?
-        /// The token's name.
+        /// The token's name in tests and the control API.
         ///
-        /// A token with a name has the same texts after each start.
+        /// A token with a name has the same text and the same secret after each start of the simulator.
         public var name: String?
         /// Whether the token is revoked from the start.
         public var revoked = false

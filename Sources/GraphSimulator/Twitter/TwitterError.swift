@@ -54,9 +54,9 @@ struct TwitterError: Error {
         timestampOutOfBounds, badAuthentication, accountLocked, callbackNotApproved, applicationSuspended, accessLevel,
     ]
 
-    /// Translates the error of a fault.
+    /// Makes Twitter's error from the error of a simulated fault.
     ///
-    /// Values that are not given come from Twitter's table, not from Graph's.
+    /// If the fault gives only a code that Twitter uses, the status and the message are Twitter's.
     init(fault error: GraphError) {
         if error == GraphError(code: error.code), let known = Self.known.first(where: { $0.code == error.code }) {
             self = known

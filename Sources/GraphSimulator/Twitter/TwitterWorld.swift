@@ -1,14 +1,14 @@
 import Crypto
 import Encodings
 
-/// The data of Twitter, and the public port's paths of `api.twitter.com`.
+/// The simulated Twitter: its apps, users and tokens, and the endpoints of `api.twitter.com` on the public port.
 struct TwitterWorld: Sendable {
     var consumers: [TwitterConsumer]
     var people: [TwitterPerson]
     var tokens: [TwitterToken] = []
-    /// The nonces of requests with valid signatures.
+    /// The nonces of requests with valid signatures (OAuth 1.0a).
     ///
-    /// Each nonce is single-use.
+    /// A second request with the same app, token, timestamp and nonce is refused.
     var seen: Set<UsedNonce> = []
 
     /// The values that identify a signed request (RFC 5849 §3.3).

@@ -53,7 +53,7 @@ extension CodeRequest {
     }
 }
 
-/// A code that the dialog issued.
+/// An authorization code that the login dialog issued.
 struct AuthorizationCode: Sendable {
     /// The lifetime in seconds.
     static let lifetime = 600
@@ -65,7 +65,7 @@ struct AuthorizationCode: Sendable {
     let issuedAt: Int
     var isUsed = false
 
-    /// Whether the verifier matches the challenge.
+    /// Whether the PKCE verifier matches the challenge of this code.
     ///
     /// Without a challenge, every verifier matches.
     func accepts(verifier: String?) -> Bool {

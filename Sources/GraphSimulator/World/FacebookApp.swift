@@ -9,13 +9,17 @@ extension GraphSimulator {
         public var secret: String
         /// The name shown as `application` by `debug_token`.
         public var name: String
-        /// "Require App Secret": every request with a token of this app must have an `appsecret_proof`.
+        /// Facebook's setting "Require App Secret".
+        ///
+        /// Every request with a token of this app must then have an `appsecret_proof`.
         public var requireProof = false
         /// Whether `appsecret_proof` is neither required nor checked.
         ///
         /// Facebook has no such setting.
         public var ignoreProof = false
-        /// "Native or desktop app": the app's own tokens count as missing.
+        /// Facebook's setting "Native or desktop app".
+        ///
+        /// The simulator treats the app token of such an app as if the request had no token.
         public var desktop = false
         /// The keys of the users whose tokens may ask `debug_token` about this app's tokens.
         public var developers: [String]
@@ -23,17 +27,17 @@ extension GraphSimulator {
         ///
         /// With `nil`, responses have no such header.
         public var usage: AppUsage? = AppUsage()
-        /// "Valid OAuth Redirect URIs".
+        /// Facebook's setting "Valid OAuth Redirect URIs".
         ///
-        /// The login dialog compares them exactly, with the query. An empty list allows any URI.
+        /// The login dialog compares redirect URIs exactly, with the query. An empty list allows any URI.
         public var redirectURIs: [String] = []
-        /// An error of the app itself.
+        /// The error with which the login dialog redirects every user to the app; `nil` for a dialog that works.
         ///
-        /// The login dialog redirects every user with this error, and without the parameter `error`.
+        /// The redirect has `error_code` and `error_message`, but no parameter `error`.
         public var dialogError: DialogError?
-        /// Whether Facebook drops the dialog's `code_challenge`.
+        /// Whether Facebook ignores the login dialog's `code_challenge`.
         ///
-        /// Then the exchange refuses the verifier.
+        /// Then the exchange of the code refuses the `code_verifier`.
         public var dropChallenge = false
 
         /// Makes an app.
@@ -63,11 +67,11 @@ extension GraphSimulator {
 
     /// The load in `X-App-Usage`, each value in percent of the app's limit.
     public struct AppUsage: Sendable, Equatable {
-        /// `call_count`.
+        /// The member `call_count`: percent of the app's limit.
         public var callCount: Int
-        /// `total_time`.
+        /// The member `total_time`: percent of the app's limit.
         public var totalTime: Int
-        /// `total_cputime`.
+        /// The member `total_cputime`: percent of the app's limit.
         public var totalCPUTime: Int
 
         /// Makes a usage; all zero by default.

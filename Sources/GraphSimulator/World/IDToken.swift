@@ -5,7 +5,7 @@ import FoundationEssentials
 
 /// An ID token before it is signed.
 ///
-/// It does not refer to the world, so no lock is held while it is signed.
+/// It contains copies of all data that signing needs. So the simulator's lock is not held meanwhile.
 struct UnsignedIDToken: Sendable {
     let header: [UInt8]
     let claims: [UInt8]
@@ -91,7 +91,7 @@ extension World {
         )
     }
 
-    /// Returns the claims, in the order of captured tokens.
+    /// Returns the claims of an ID token, in the order of tokens captured from Facebook.
     private mutating func claims(_ request: IDTokenRequest, app: App, person: Person, now: Int) -> JSON {
         let issuedAt = now + request.issuedAtOffset
         let user = UserNode(
@@ -114,9 +114,9 @@ extension World {
 }
 
 extension Token {
-    /// Makes a token that no client has.
+    /// Makes a token for use inside the simulator, which no client gets.
     ///
-    /// It gives a ``UserNode`` the app and the permissions.
+    /// A ``UserNode`` takes the app and the permissions from this token.
     init(for person: Person, app: App, scopes: [String]?) {
         self.init(
             text: "",
@@ -199,7 +199,7 @@ typealias PublicKeyNotation = GraphSimulator.PublicKeyNotation
 
 /// The parameters of an ID token to make.
 ///
-/// With the defaults, the token is like one from Facebook. Every other value makes it invalid in some way.
+/// With the defaults, the token is like one from Facebook. Other values can make the token invalid in a chosen way.
 struct IDTokenRequest {
     /// The user's key; the first user when `nil`.
     var person: String?
@@ -214,13 +214,13 @@ struct IDTokenRequest {
     var scopes: [String]?
     /// The patch of the claims (RFC 7396).
     ///
-    /// A value replaces a claim in its place, a new name is the last, and `null` removes.
+    /// A value replaces the claim of the same name or is appended as a new claim. `null` removes a claim.
     var claims: JSON = [:]
     /// An arbitrary text that replaces the claims.
     ///
-    /// All of the above is then ignored.
+    /// The other parameters then have no effect on the claims.
     var claimsText: String?
-    /// The patch of the header, like ``claims``.
+    /// The patch of the header (RFC 7396), applied as ``claims`` is.
     var header: JSON = [:]
     /// An arbitrary text that replaces the header.
     var headerText: String?
@@ -263,7 +263,7 @@ extension IDTokenRequest {
 }
 
 extension IDTokenSignature {
-    /// The names in the control API, without the kids.
+    /// The names of the signatures in the control API; ids of keys are further names.
     private static let named: [(name: String, signature: IDTokenSignature)] =
         [
             ("newest", .newest), ("unknown", .unknown), ("broken", .broken), ("none", .none), ("rs384", .rs384),

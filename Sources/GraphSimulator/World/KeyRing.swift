@@ -36,9 +36,9 @@ struct SigningKey: Sendable {
     }
 }
 
-/// The signing keys.
+/// The keys that sign ID tokens.
 ///
-/// Two are published in the JWKS. Retired ones are kept for tokens that outlive a rotation.
+/// Two keys are published in the JWKS. Retired keys are kept for tokens that outlive a rotation.
 struct KeyRing: Sendable {
     /// The published key that the next rotation retires.
     private(set) var older: SigningKey
@@ -48,7 +48,7 @@ struct KeyRing: Sendable {
     /// A key that is in no JWKS.
     let unpublished: SigningKey
 
-    /// The ring of ``KnownKeys``, parsed once per process.
+    /// The keys of ``KnownKeys``, parsed once per process.
     private static let initial = Result {
         try KeyRing(
             older: SigningKey(base64: KnownKeys.older),
@@ -57,7 +57,7 @@ struct KeyRing: Sendable {
         )
     }
 
-    /// Returns the ring with which every simulator starts.
+    /// Returns the keys with which every simulator starts.
     static func known() throws(DataError) -> KeyRing {
         do {
             return try initial.get()

@@ -6,7 +6,7 @@ enum TokenText {
     private static let base62 = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789".utf8)
     private static let base64URL = base62 + Array("-_".utf8)
 
-    /// Returns `EAA…ZD` of 180 characters.
+    /// Returns the text of a user token: `EAA…ZD` with 180 characters, derived from a name.
     ///
     /// The same name gives the same text, so that a demo's tokens survive a restart.
     static func user(named name: String) -> String {
@@ -17,7 +17,7 @@ enum TokenText {
         return user(bytes)
     }
 
-    /// Returns a random `EAA…ZD` of 180 characters.
+    /// Returns a random text of a user token: `EAA…ZD` with 180 characters.
     static func user(using generator: inout some RandomNumberGenerator) -> String {
         user((0..<175).map { _ in UInt8.random(in: .min ... .max, using: &generator) })
     }

@@ -8,8 +8,8 @@ extension GraphSimulator {
         case short, long, never
         /// User tokens whose session is invalid.
         ///
-        /// The subcodes are: expired after 60 days 463, password changed 460, app removed 458, invalidated by an API
-        /// call 466, logged out 467.
+        /// The error subcodes are 463 (expired after 60 days), 460 (password changed), 458 (app removed), 466
+        /// (invalidated by an API call) and 467 (logged out).
         case expired, passwordChanged, appRemoved, invalidated, loggedOut
         /// User tokens whose user must first act at facebook.com (subcode 459), or has never confirmed the account
         /// (464).
@@ -46,8 +46,8 @@ extension GraphSimulator {
         public var app: String
         /// The key of the token's user; `nil` for app tokens.
         public var person: String?
-        /// The permissions with which the token was issued; `nil` for those that the user grants at the time of each
-        /// request.
+        /// The permissions with which the token was issued; `nil` for the permissions that the user has granted at the
+        /// time of a request.
         public var scopes: [String]?
         /// The time when the token was issued.
         public var issuedAt = 0

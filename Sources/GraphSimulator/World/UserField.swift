@@ -15,7 +15,7 @@ struct UserField: Sendable {
         case edge
         /// A field that apps may request and Graph never returns.
         ///
-        /// An account has it only under `extra`.
+        /// The simulator returns the field only if the user's data has it under `extra`.
         case withdrawn
     }
 

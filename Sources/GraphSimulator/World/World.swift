@@ -2,14 +2,15 @@ import Encodings
 
 /// An item that data files and the control API identify by a key.
 protocol Keyed: Sendable {
-    /// The name of the key's member.
+    /// The name of the JSON member that contains the key.
     static var keyName: String { get }
     var key: String { get set }
     var json: JSON { get }
 
-    /// Reads an item.
+    /// Parses an item.
     ///
-    /// Its key may be in the address of a control request.
+    /// `key` is the item's key if it is outside the JSON, such as in the path of a control request. `nil` means that
+    /// the JSON contains the key.
     init(json: JSON, path: String, key: String?) throws(DataError)
 
     /// Refuses references to items that do not exist.
@@ -58,21 +59,19 @@ extension Array where Element: Keyed {
 struct World: Sendable {
     var apps: [App]
     var people: [Person]
-    /// The tokens by text.
+    /// The access tokens by text.
     ///
     /// Only ASCII texts of at most ``maximumTokenLength`` bytes are stored and looked up. So hashing a text is cheap,
     /// whatever a client sends.
     var tokens: [String: Token] = [:]
-    /// The codes by text.
+    /// The authorization codes by text.
     ///
     /// Used codes stay, since Graph has different errors for a used code and for an unknown one.
     var codes: [String: AuthorizationCode] = [:]
     var removedFields = RemovedField.known
     /// The keys that sign ID tokens.
     var keys: KeyRing
-    /// The data of Twitter.
-    ///
-    /// It has only the address in common with Facebook's.
+    /// The simulated Twitter, which has only the public port in common with the simulated Facebook.
     var twitter: TwitterWorld
     /// The SMS gateway, which is independent of Facebook and Twitter.
     var gateway: SMSGateway
@@ -190,7 +189,7 @@ struct World: Sendable {
         }
     }
 
-    /// Returns an app other than the given one: the first such app of the data, or else a new one.
+    /// Returns the first app that is not the given one; adds such an app if there is none.
     private mutating func otherApp(than app: App) -> App {
         if let other = apps.first(where: { $0.id != app.id }) { return other }
         let stranger = App(

@@ -11,11 +11,10 @@ import NIOCore
 ///
 /// Without the budget, clients would decide how much memory the process has. The headers of a request cost the client
 /// some bytes. The request that the service makes of them costs thousands of times as many.
-/// bytes, and the request made of them costs thousands of times as many.
 final class ConnectionBudget: Sendable {
-    /// The bytes of a request that is being handled: its channel, its handlers and its task.
+    /// The bytes that the budget counts for a request that is being handled: its channel, its handlers and its task.
     static let request = 40 * 1024
-    /// A network may hold as much as this number of sources.
+    /// How many times as much as a single source a whole network may hold.
     ///
     /// The network of an IPv6 address is its /48, which is one customer's.
     static let sourcesOfNetwork = 2
@@ -35,12 +34,12 @@ final class ConnectionBudget: Sendable {
         var bytes = 0
     }
 
-    /// A source, or the network of several sources.
+    /// What the budget counts resources for: a source, or the network that contains several sources.
     private enum Holder: Hashable {
         case source(UInt64)
         case network(UInt64)
 
-        /// How many sources the holder counts as.
+        /// How many times as much as a single source this holder may hold.
         var share: Int {
             switch self {
             case .source: 1
@@ -62,9 +61,9 @@ final class ConnectionBudget: Sendable {
     private let state = NIOLockedValueBox(State())
 
     /// - Parameters:
-    ///   - connections: Connections at once, which the listener bounds.
-    ///   - connectionsOfSource: Connections that one source may have at once.
-    ///   - bytes: Bytes that may wait over all connections.
+    ///   - connections: The maximum number of open connections, which the listener enforces.
+    ///   - connectionsOfSource: The maximum number of open connections of one source.
+    ///   - bytes: The maximum number of waiting bytes over all connections.
     init(connections: Int, connectionsOfSource: Int, bytes: Int) {
         self.connectionsOfSource = connectionsOfSource
         requests = max(connections / 4, 1)
@@ -152,7 +151,7 @@ final class ConnectionBudget: Sendable {
 
 /// One connection's share of the budget.
 ///
-/// The share belongs to the connection's event loop.
+/// Only the connection's event loop accesses the share.
 final class ConnectionShare {
     private let budget: ConnectionBudget
     private var source: LimitedSource?
@@ -191,7 +190,7 @@ final class ConnectionShare {
         return true
     }
 
-    /// Ends the count of a request.
+    /// Stops counting a request that `begin` has counted.
     func end() {
         guard !isOver, requests > 0 else { return }
         requests -= 1
@@ -229,7 +228,7 @@ final class ConnectionShare {
     deinit { close() }
 }
 
-/// The bytes that a handler reserves of its connection's share.
+/// The bytes that one channel handler has reserved from the budget, through its connection's share.
 struct ConnectionCharge {
     private let share: ConnectionShare
     private(set) var bytes = 0
@@ -238,7 +237,7 @@ struct ConnectionCharge {
         self.share = share
     }
 
-    /// Reserves missing bytes, or gives back surplus ones.
+    /// Changes the number of reserved bytes to `count`.
     ///
     /// - Returns: Whether there is room; if not, nothing has changed.
     mutating func set(_ count: Int) -> Bool {
@@ -258,11 +257,13 @@ enum ConnectionSource {
     case proxies
 }
 
-/// The first handler of a connection: counts the connection for its source, and closes it when there are too many.
+/// The first handler of a connection: counts the connection for its source.
+///
+/// If the source has too many connections, the handler closes this one.
 final class SourceGate: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
 
-    /// The event with the address from the PROXY protocol.
+    /// The pipeline event that carries the source's address from the header of the PROXY protocol.
     struct Header: Sendable {
         let address: SocketAddress?
     }

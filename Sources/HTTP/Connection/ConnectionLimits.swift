@@ -4,15 +4,17 @@ package import NIOCore
 package struct ConnectionLimits: Sendable {
     /// The timeout of a TLS handshake, and of a request's arrival.
     var read: TimeAmount
-    /// The timeout of a client that reads none of a waiting response's bytes.
+    /// How long a client may read nothing of a waiting response before the service closes the connection.
     var write: TimeAmount
     /// The timeout between two requests.
     var idle: Duration
-    /// Connections at once.
+    /// The maximum number of open connections.
     var connections: Int
-    /// Connections at once of one source.
+    /// The maximum number of open connections of one source (a client's network address).
     var connectionsOfSource: Int
-    /// Bytes that may wait over all connections: for the rest of a request, or for a response to be read.
+    /// The maximum number of waiting bytes over all connections.
+    ///
+    /// A byte waits until the rest of its request arrives, or until the client reads the response.
     var waitingBytes: Int
 
     package init(

@@ -10,20 +10,22 @@ final class ReplyTimes: ChannelOutboundHandler {
 
     /// The size of the pieces in which a body is written.
     ///
-    /// A piece that is gone shows the client's progress.
+    /// A piece that has been written to the network shows that the client is still reading.
     private static let piece = 16_384
 
     private let limit: TimeAmount?
     private var charge: ConnectionCharge
     private var stall: Scheduled<Void>?
     private var isLooking = false
-    /// Waiting parts, their bytes, and the number of written parts.
+    /// The number of parts of responses that have not been written to the network yet.
     private var waiting = 0
+    /// The number of bytes in the waiting parts.
     private var bytes = 0
+    /// The number of parts that have been written to the network.
     private var taken = 0
 
     /// - Parameters:
-    ///   - limit: How long the client may read nothing; nil where ``WriteStall`` watches that.
+    ///   - limit: How long the client may read nothing; nil if ``WriteStall`` enforces this limit.
     ///   - share: The connection's share of the budget.
     init(limit: TimeAmount?, share: ConnectionShare) {
         self.limit = limit

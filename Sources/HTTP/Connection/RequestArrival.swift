@@ -15,20 +15,20 @@ final class RequestArrival: ChannelInboundHandler, RemovableChannelHandler {
     /// The most bytes of a request other than its body: the request line, the headers, and the framing of a chunked
     /// body.
     static let framing = 65_536
-    /// How many more such bytes each byte of the body allows: enough for chunks of a single byte.
+    /// How many bytes each byte of the body adds to `framing`: enough for a body in chunks of a single byte.
     static let framingOfByte = 8
-    /// Bytes that are handled at once: a read of TLS may bring several hundred thousand.
+    /// The maximum number of bytes that are handled at once; a read of TLS may bring several hundred thousand.
     private static let piece = 16_384
 
     private let limit: TimeAmount
     private var timer: Scheduled<Void>?
     private var isArriving = true
-    /// How many bytes other than the body may still come.
+    /// How many bytes other than the body the request may still have.
     ///
-    /// Below zero the request is refused and the connection ends.
+    /// If the number falls below zero, the request is refused and the connection ends.
     private var left = framing
     private var isInFirstLine = true
-    /// Bytes of the request received so far, up to a bound.
+    /// The number of bytes of the request that have arrived so far, at most `framing`.
     private var arrived = 0
     private var charge: ConnectionCharge
 
@@ -43,7 +43,7 @@ final class RequestArrival: ChannelInboundHandler, RemovableChannelHandler {
         charge = ConnectionCharge(share)
     }
 
-    /// Notes a part that the parser has read.
+    /// Updates the limits for a part of a request that the HTTP parser has read.
     func saw(_ part: HTTPServerRequestPart) {
         switch part {
         // The headers may have come in one piece with the end of the previous request.

@@ -5,14 +5,14 @@ import NIOHTTP1
 /// A defect of a request that is independent of the requested resource.
 ///
 /// The response to a fault must come in the order of the connection's requests, and in the form of every error. So the
-/// connection passes on another request in place of the faulty one. Its path is the fault's name. No client can send
-/// such a path, because real paths begin with a slash.
+/// connection passes on another request in place of the faulty one. The path of this other request is the fault's name.
+/// No client can send such a path, because real paths begin with a slash.
 enum RequestFault: String, CaseIterable {
     case host, target, longTarget, framing, length, largeHead, unreadable
 
     /// The most header fields of a request.
     static let maxFields = 100
-    /// Bytes of the longest field.
+    /// The maximum length of one header field in bytes.
     static let longestField = 16_384
 
     var failure: Failure {

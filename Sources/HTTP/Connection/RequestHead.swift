@@ -2,7 +2,9 @@ import Encodings
 import NIOHTTP1
 
 extension HTTPRequestHead {
-    /// Bytes of the longest target: the least that RFC 9112 §3 asks servers to support.
+    /// The maximum length of a request target in bytes.
+    ///
+    /// RFC 9112 §3 asks servers to support request lines of at least 8000 bytes.
     static let longestTarget = 8000
 
     /// Normalizes target and headers for the later handlers, or returns the request's fault.

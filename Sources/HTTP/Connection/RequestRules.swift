@@ -1,7 +1,9 @@
 import NIOCore
 import NIOHTTP1
 
-/// Passes on requests that conform to RFC 9112, normalized by ``settle()``, and a fault in place of any other.
+/// Passes on requests that conform to RFC 9112, and replaces every other request by one that names its fault.
+///
+/// The handler normalizes the requests that it passes on, by ``settle()``. ``RequestFault`` lists the faults.
 ///
 /// After a fault the connection ends. The service does not know where the next request begins, or a proxy in front may
 /// see its beginning elsewhere. Bytes after a request that ends the connection are no request either (RFC 9112 §9.6).
@@ -13,7 +15,7 @@ final class RequestRules: ChannelInboundHandler, RemovableChannelHandler {
     private let arrival: RequestArrival
     /// Whether a request's headers have come but not its end.
     private var isUnderWay = false
-    /// Whether that request is the last one of the connection.
+    /// Whether the current request is the last one of the connection.
     private var isLast = false
     private var isOver = false
 

@@ -18,11 +18,11 @@ final class WaitingRequest: ChannelDuplexHandler, RemovableChannelHandler {
     typealias OutboundIn = HTTPResponsePart
     typealias OutboundOut = HTTPResponsePart
 
-    /// The length in bytes of the longest body that is kept.
+    /// The length in bytes of the longest body that is kept until it is complete.
     ///
     /// Most bodies are shorter.
     static let maxBytes = 16_384
-    /// Requests of one connection that have begun and have no response yet.
+    /// The maximum number of requests of one connection that have begun and have no response yet.
     private static let maxUnanswered = 32
 
     private var head: HTTPRequest?
@@ -73,7 +73,7 @@ final class WaitingRequest: ChannelDuplexHandler, RemovableChannelHandler {
         context.fireChannelReadComplete()
     }
 
-    /// Passes the request on, since the reader of its body responds to the error.
+    /// Passes the incomplete request on, since the code that reads its body responds to the error.
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
         pass(context)
         context.fireErrorCaught(error)
@@ -81,7 +81,7 @@ final class WaitingRequest: ChannelDuplexHandler, RemovableChannelHandler {
 
     /// Returns whether a request is passed on without waiting for its body.
     ///
-    /// That is so when the body is longer than the longest that is kept, or the client waits for 100 Continue.
+    /// It is if its body is longer than `maxBytes`, or if the client waits for 100 Continue.
     static func isNotKept(length: String?, expects: Bool) -> Bool {
         guard let length else { return expects }
         return expects || (Int(length) ?? .max) > maxBytes

@@ -1,6 +1,6 @@
 import NIOCore
 
-/// Ends a connection whose client reads none of the waiting bytes.
+/// Closes a connection whose client reads nothing for some time although response bytes wait for it.
 ///
 /// The handler is next to the socket, and counts the bytes that the kernel has accepted. A client that reads slowly
 /// stays. A client that reads nothing for the limit is disconnected, and its bytes are freed.

@@ -1,7 +1,7 @@
 import Domain
 import Encodings
 
-/// Users of Auth0: lines of the export job, of the file with hashes from its support, and of bulk imports.
+/// Users of Auth0: records of its export job, of the file with password hashes from its support, or of a bulk import.
 struct Auth0Source: UserSource {
     private static let known: Set<String> = [
         "user_id", "_id", "email", "email_verified", "created_at", "updated_at", "last_login", "blocked", "identities",

@@ -50,7 +50,7 @@ struct CognitoSource: UserSource {
         return user
     }
 
-    /// Returns the property name of a custom attribute.
+    /// Returns the name of a column without the prefix `custom:` of custom attributes.
     private static func name(_ column: String) -> String {
         column.hasPrefix(custom) ? String(column.dropFirst(custom.count)) : column
     }

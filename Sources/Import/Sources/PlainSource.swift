@@ -1,9 +1,9 @@
 import Domain
 import Encodings
 
-/// A member of a record that is not a property.
+/// A member of an import record that has a meaning for the service, such as a password hash, and is not a property.
 ///
-/// The name is that of the service's own export.
+/// The raw value is the member's name in the service's own export.
 package enum SystemField: String, Sendable, CaseIterable {
     case objectID = "objectId"
     case created, updated, lastLogin, userStatus, blUserLocale, emailVerified, login, passwordHash, identities, roles

@@ -16,7 +16,7 @@ struct SupabaseSource: UserSource {
         "phone_change_token", "phone_change_sent_at", "new_phone", "reauthentication_token", "reauthentication_sent_at",
         "is_super_admin", "is_sso_user", "is_anonymous", "action_link",
     ]
-    /// Login methods that are not an identity at a provider.
+    /// The names of Supabase's login methods that are not an identity at a provider.
     private static let own: Set<String> = ["email", "phone", "anonymous"]
 
     func user(_ record: JSONObject) throws(RecordRefusal) -> ImportedUser {
@@ -63,7 +63,7 @@ struct SupabaseSource: UserSource {
         return user
     }
 
-    /// Members that providers add to the metadata of the app.
+    /// Members of the user's metadata that come from providers and do not become fields.
     private static let ofProviders: Set<String> = [
         "sub", "iss", "email_verified", "phone_verified", "full_name", "provider_id",
     ]

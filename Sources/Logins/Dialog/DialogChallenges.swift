@@ -14,7 +14,7 @@ package import Store
 // Facebook forgets challenges app by app. Therefore, a forgotten challenge counts for all providers of one kind in an
 // application that use the same app.
 
-/// The decision whether a dialog is opened with a challenge.
+/// Decides whether a login dialog is opened with a PKCE challenge.
 package struct DialogChallenges: Sendable {
     let store: Store
 
@@ -24,10 +24,10 @@ package struct DialogChallenges: Sendable {
         self.store = store
     }
 
-    /// The seconds for which an app's dialogs have no challenge after the provider has forgotten one.
+    /// The seconds for which an app's dialogs have no PKCE challenge after the provider has forgotten one.
     static let lostChallengeSeconds: Int64 = 3600
 
-    /// Returns whether an app's dialogs are opened with a challenge.
+    /// Returns whether an app's login dialogs are opened with a PKCE challenge.
     ///
     /// Returns true if the database is unavailable. The worst consequence is that a user has to begin the login again.
     func opensWithChallenge(
@@ -45,7 +45,7 @@ package struct DialogChallenges: Sendable {
         }
     }
 
-    /// Records that a provider has forgotten the challenge of a dialog.
+    /// Records that a provider has forgotten the PKCE challenge of a login dialog.
     package func noteLostChallenge(
         of app: ProviderAppID,
         at provider: any DialogOffering,

@@ -2,13 +2,13 @@ import Domain
 import Encodings
 import Secrets
 
-/// The way in which a login through the server ends.
+/// The way in which a login dialog returns its result to the client: by a redirect, or to a popup's opener.
 ///
-/// It is chosen at the beginning, from the addresses that the operator allows.
+/// The service chooses it when the login begins, from the addresses that the operator allows.
 enum DialogEnd: Sendable {
     /// The browser is redirected to one of the application's return URLs, with a login code.
     ///
-    /// The challenge is the one that the client sent for the login code.
+    /// `codeChallenge` is the client's PKCE challenge for the login code; nil if the client sent none.
     case redirect(to: String, codeChallenge: String?)
     /// A page passes the user object to the window that opened the page, if that window has this origin.
     case popup(origin: String)
@@ -50,7 +50,7 @@ enum DialogEnd: Sendable {
         }
     }
 
-    /// Whether only the browser that began the login may end it.
+    /// Whether only the browser that began a login may end it.
     ///
     /// If the client sent a challenge, any browser may end the login: the login code is worthless without the client's
     /// verifier.
@@ -83,7 +83,7 @@ enum DialogEnd: Sendable {
         }
     }
 
-    /// Returns whether the operator still lists the address or the origin.
+    /// Returns whether the operator's lists still have the return URL, or the popup's origin, of a login.
     func isListed(returnURLs: [String], allowedOrigins: [String]) -> Bool {
         switch self {
         case .redirect(let url, _): returnURLs.contains { $0.hasSameBytes(as: url) }
@@ -91,7 +91,7 @@ enum DialogEnd: Sendable {
         }
     }
 
-    /// Returns the end with a redirect to an address.
+    /// Returns the end of a login by a redirect to an address, with the client's PKCE challenge.
     ///
     /// Any app on a device may claim the custom URL scheme of another app, and so receive the login code (RFC 8252
     /// §8.1). With a challenge, the code is worthless to that app.

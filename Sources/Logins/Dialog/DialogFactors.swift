@@ -8,11 +8,11 @@ import Providers
 package import Secrets
 package import Store
 
-/// The second factor at the end of a login dialog.
+/// The request for a second factor at the end of a login dialog.
 ///
-/// A page of this service asks for it, so clients need no page for it.
+/// A page of this service asks for the factor, so clients need no such page of their own.
 ///
-/// A class, since each function that waits for a provider would otherwise have a copy in its frame.
+/// A class, since a struct would be copied into the frame of each async function that waits for a provider.
 package final class DialogFactors: Sendable {
     let store: Store
     let masterKeys: MasterKeys
@@ -49,8 +49,9 @@ package final class DialogFactors: Sendable {
         self.clock = clock
     }
 
-    /// Returns the failure that has the pending login, if a login by redirect needs a second factor; nil if it needs
-    /// none.
+    /// Returns the failure with the pending login, if a login that ends with a redirect needs a second factor.
+    ///
+    /// Nil if the login needs none.
     func demand(
         of login: VerifiedLogin,
         by client: LoginClient,
@@ -281,7 +282,7 @@ package final class DialogFactors: Sendable {
         return .question(try question(step, of: paused, in: loaded))
     }
 
-    /// Ends a login by redirect.
+    /// Ends a login with a redirect that takes a login code to the client.
     ///
     /// When the client exchanges the login code, the exchange uses up the second factor.
     private func end(

@@ -4,10 +4,10 @@ import Secrets
 
 /// A login that waits for a second factor at the end of a dialog.
 ///
-/// The page that asks for the factor contains it encrypted.
+/// The page that asks for the factor contains this state, encrypted.
 ///
-/// The pending login is encrypted together with the rest. Otherwise, a client that reads the page could finish the
-/// pending login without the verifier for the client's challenge.
+/// The member `pending` is encrypted together with the other members. Otherwise, a client that reads the page could
+/// finish the pending login without the verifier for the client's PKCE challenge.
 struct DialogPause: EncryptedInTransit {
     static let keyName = "federation: ends of login dialogs"
 

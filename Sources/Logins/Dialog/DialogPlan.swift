@@ -3,9 +3,9 @@ import Domain
 import Encodings
 import Providers
 
-/// The decisions about a login through the server.
+/// The decisions about a login by a dialog, such as the provider and where the browser goes at the end.
 ///
-/// They are made at its beginning and hold until its end.
+/// The service makes them when the login begins. They hold until the login ends.
 struct DialogPlan: Sendable {
     /// The provider of the dialog.
     ///
@@ -19,9 +19,10 @@ struct DialogPlan: Sendable {
     let redirectURI: String
     let mapping: JSONValue?
     let end: DialogEnd
-    /// Whether the login code is for linking: a session links the identity with it.
+    /// Whether a session will use the login code to link the identity to its user.
     ///
-    /// Without a session, the code logs no user in.
+    /// After the dialog, the service then asks for no second factor. A login with the code still needs the second
+    /// factor.
     let isForLinking: Bool
     /// Whether the account page redeems the login code.
     let isForAccountPage: Bool
@@ -57,7 +58,7 @@ struct DialogPlan: Sendable {
         self.invitation = invitation
     }
 
-    /// The members that the plan adds to the encrypted JSON object.
+    /// The plan as members of the JSON object that is encrypted.
     var members: [JSONObject.Member] {
         var object: JSONObject = [
             Key.provider: .string(provider.text), Key.appID: .string(appID), Key.redirectURI: .string(redirectURI),
@@ -75,7 +76,7 @@ struct DialogPlan: Sendable {
         return object.members
     }
 
-    /// Returns nil if required members are missing.
+    /// Reads a plan from a decrypted JSON object; nil if required members are missing.
     init?(_ object: JSONObject) {
         guard let provider = object[Key.provider]?.string.flatMap(ProviderName.init),
             let appID = object[Key.appID]?.string, let redirectURI = object[Key.redirectURI]?.string

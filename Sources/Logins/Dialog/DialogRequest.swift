@@ -2,7 +2,7 @@ package import Applications
 package import Encodings
 package import Providers
 
-/// A client's request for a login through the server, already parsed.
+/// A client's request to begin a login by a provider's dialog, already parsed.
 package struct DialogRequest: Sendable {
     /// The client's own mapping: an object of field → property.
     package var mapping: JSONValue?
@@ -13,9 +13,9 @@ package struct DialogRequest: Sendable {
     package var redirectAfterLoginURL: String?
     /// The client's PKCE challenge (S256) for the login code: 43 characters of base64url.
     package var codeChallenge: String?
-    /// Whether the login code is for linking.
+    /// Whether a session will use the login code to link the identity to its user.
     ///
-    /// The session that links the identity then also shows the second factor.
+    /// After the dialog, the service then asks for no second factor.
     package var isForLinking = false
     /// The address of the account page if that page makes the request.
     ///

@@ -32,9 +32,9 @@ extension DialogOutcome {
 }
 
 extension LoginDialog {
-    /// Ends a login through the server.
+    /// Ends a login when the browser returns from the provider's dialog.
     ///
-    /// It uses up the state and has the provider verify the code. Then it logs the user in, or makes a login code.
+    /// Uses up the state and has the provider verify the code. Then logs the user in, or makes a login code.
     ///
     /// - Parameters:
     ///   - answer: The provider's response, in the browser's request.
@@ -134,7 +134,7 @@ extension LoginDialog {
         }
     }
 
-    /// Returns a question for the second factor if the login needs one.
+    /// Replaces the outcome by a question for the second factor, if the login needs one.
     ///
     /// Returns any other outcome unchanged.
     private func asking(

@@ -16,7 +16,7 @@ package struct StartedDialog: Sendable {
 }
 
 extension LoginDialog {
-    /// Begins a dialog for a ticket, in a browser.
+    /// Begins a login dialog in the browser that opened the address with a ticket.
     ///
     /// If the browser already has a cookie from another dialog, it keeps that cookie, so that the other dialog can end,
     /// too.

@@ -3,11 +3,9 @@ import Encodings
 import Providers
 import Secrets
 
-/// A client's ticket for a login dialog.
+/// A client's whole request for a login dialog, encrypted in the address of the page that leads to the dialog.
 ///
-/// The address of the page that leads to the dialog contains the whole request as this ticket.
-///
-/// A ticket is not a state. Each browser that opens the address gets its own state.
+/// A ticket is not the `state` of OAuth. Each browser that opens the address gets its own state.
 struct DialogTicket: EncryptedInTransit {
     static let keyName = "federation: tickets of login dialogs"
 

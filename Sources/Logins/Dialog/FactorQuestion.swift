@@ -1,7 +1,7 @@
 package import Domain
 package import Factors
 
-/// A question to the user about the second factor, at the end of a dialog.
+/// What a page of this service asks a user about the second factor, after the provider's dialog.
 package struct FactorQuestion: Sendable {
     package enum Step: Sendable {
         /// Show one of the factors.
@@ -16,7 +16,7 @@ package struct FactorQuestion: Sendable {
 
     /// The encrypted pending login.
     ///
-    /// The user's answer sends it back.
+    /// The browser sends it back with the user's answer.
     package let login: Secret
     package let step: Step
     /// The error that the user's last answer caused.
@@ -24,7 +24,7 @@ package struct FactorQuestion: Sendable {
     /// Where the next answer may send the browser: an address of the client, or the origin of the window that opened
     /// the popup.
     package let end: End
-    /// The seconds by which the cookie in the browser is extended; nil if no cookie is needed.
+    /// The new lifetime, in seconds, of the cookie in the browser; nil if the login needs no cookie.
     package let browserSeconds: Int64?
 
     package enum End: Sendable {
@@ -33,7 +33,7 @@ package struct FactorQuestion: Sendable {
     }
 }
 
-/// A user's answer to a question, already parsed.
+/// A user's answer on the page that asks for a second factor, already parsed.
 package enum FactorQuestionAnswer: Sendable {
     case choose(ObjectID)
     /// Send a one-time code.

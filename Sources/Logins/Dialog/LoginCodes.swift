@@ -5,9 +5,9 @@ import Providers
 package import Secrets
 package import Store
 
-/// Single-use codes.
+/// Makes login codes, and redeems them.
 ///
-/// A code stands for a login that the provider has verified, until a client exchanges the code.
+/// A login code is single-use. It stands for a login that the provider has verified, until a client exchanges the code.
 package struct LoginCodes: Sendable {
     let store: Store
     let masterKeys: MasterKeys
@@ -78,7 +78,7 @@ package struct LoginCodes: Sendable {
         )
     }
 
-    /// Checks a verifier against the challenge from the beginning of the login (RFC 7636 §4.6).
+    /// Checks a PKCE verifier against the challenge from the beginning of the login (RFC 7636 §4.6).
     ///
     /// A verifier is also refused if the login has no challenge: an attacker has removed the challenge (RFC 9700
     /// §4.8.2).

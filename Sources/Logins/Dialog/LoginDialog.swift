@@ -6,9 +6,9 @@ import Providers
 package import Secrets
 package import Store
 
-/// Logins through the server.
+/// Logins by a provider's dialog.
 ///
-/// A browser goes to the provider's dialog and returns with a code.
+/// The browser goes to the provider's dialog and returns to this service with an authorization code.
 package struct LoginDialog: Sendable {
     let store: Store
     let masterKeys: MasterKeys
@@ -56,7 +56,7 @@ package struct LoginDialog: Sendable {
     /// Proxies may refuse longer addresses.
     private static let maxAddressBytes = 7680
 
-    /// Begins a login through the server.
+    /// Begins a login by a provider's dialog.
     ///
     /// The method compiles the mapping and decides how the login ends. So it finds every error of the request before
     /// the user goes to the provider.

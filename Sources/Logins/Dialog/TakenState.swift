@@ -7,13 +7,11 @@ import Secrets
 import Store
 
 extension LoginDialog {
-    /// Returns the state that a dialog's response contains.
+    /// Decrypts the `state` in a dialog's response, and uses it up if the response has a code.
     ///
-    /// If the response has a code, uses up the state.
-    ///
-    /// A response with an error writes nothing, and may be repeated. So each written row costs a code, and the provider
-    /// checks each code. A request from another browser does not use up the state either: the browser that began the
-    /// login may still end it.
+    /// For a response with an error, the database is not written, and the browser may repeat the request. So only a
+    /// response with a code adds a row to the database, and the provider then checks the code. A request from another
+    /// browser does not use up the state either: the browser that began the login may still end it.
     ///
     /// - Parameters:
     ///   - answer: The provider's response, in the browser's request.

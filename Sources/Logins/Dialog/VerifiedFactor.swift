@@ -5,12 +5,12 @@ import Store
 
 /// A second factor that a user has shown at the end of a dialog.
 ///
-/// The exchange of the login code uses it up.
+/// The factor is used up when the client exchanges the login code.
 package struct VerifiedFactor: Sendable {
     let proof: FactorProof
     /// The id for the user whom the login creates; nil if the user already exists.
     let freshID: ObjectID?
-    /// The hash by which the pending login is used up.
+    /// The hash that identifies the pending login as used.
     ///
     /// If two login codes come from one pending login, only one of them logs in.
     let pendingHash: [UInt8]

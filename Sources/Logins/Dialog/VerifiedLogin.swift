@@ -4,16 +4,14 @@ package import Encodings
 import Mapping
 package import Providers
 
-/// A login through the server that the provider has verified.
-///
-/// It lasts until the client exchanges the login code.
+/// A login that the provider has verified, kept until the client exchanges the login code or shows a second factor.
 package struct VerifiedLogin: Sendable {
     package let result: AuthenticationResult
     /// The client's mapping from the beginning of the login.
     package let mapping: JSONValue?
-    /// The challenge that the client sent.
+    /// The PKCE challenge that the client sent.
     ///
-    /// The client must send the verifier for it with the login code.
+    /// With the login code, the client must send the verifier that fits the challenge.
     let codeChallenge: String?
     /// The second factor that the user showed after the dialog; nil if none was required.
     let factor: VerifiedFactor?

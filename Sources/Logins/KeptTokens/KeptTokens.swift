@@ -35,7 +35,7 @@ extension MasterKeys {
 }
 
 extension ChangeAuthor {
-    /// Returns the author of changes that a provider causes.
+    /// Returns the author, for the audit log, of changes that a provider causes.
     ///
     /// Its name has a colon, which no operator's name has.
     package static func provider(_ name: ProviderName, by call: String) -> ChangeAuthor {

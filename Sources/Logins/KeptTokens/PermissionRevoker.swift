@@ -30,9 +30,9 @@ package struct PermissionRevocation: Sendable {
 
 /// The revoker of our permissions at a provider, after the service has deleted a user's data.
 ///
-/// The revocation follows the transaction and cannot undo it: the data stays deleted, whatever the provider responds.
-/// The audit log has the result next to the erasure. If the revocation fails, only the user can remove the permissions,
-/// at the provider.
+/// The revocation follows the transaction that deletes the data. The data stays deleted, whatever the provider
+/// responds. The audit log has the result next to the erasure. If the revocation fails, only the user can remove the
+/// permissions, at the provider.
 package struct PermissionRevoker: Sendable {
     let store: Store
     let masterKeys: MasterKeys
@@ -50,7 +50,7 @@ package struct PermissionRevoker: Sendable {
     /// The service cannot repair a failure, so no client waits longer for one.
     private static let timeout = Duration.seconds(5)
 
-    /// Revokes the permissions that belong to formerly kept tokens.
+    /// Revokes, at the providers, the permissions of tokens that the service no longer keeps.
     ///
     /// - Parameters:
     ///   - tokens: The tokens as they were stored.

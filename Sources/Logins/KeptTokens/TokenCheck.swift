@@ -6,7 +6,7 @@ import Providers
 package import Secrets
 package import Store
 
-/// The result of the check of one identity.
+/// The result of the check of one identity's kept provider token.
 package enum CheckResult: Sendable {
     case stands
     case refreshed(RefreshedUser)
@@ -42,13 +42,13 @@ package struct TokenCheck: Sendable {
         self.clock = clock
     }
 
-    /// Checks one claimed identity in the background.
+    /// Checks the kept token of one identity in the background, after this instance has claimed the check.
     ///
     /// Exchanges the token if the application wants a longer-lived one. Then checks whether the token is valid. Fetches
     /// the profile if it is due.
     ///
     /// - Parameters:
-    ///   - identity: The claimed identity.
+    ///   - identity: The identity with its kept token.
     ///   - loaded: The application of the identity.
     ///   - deadline: The expiry of the claim.
     /// - Returns: The result, and whether the token was exchanged; nil if no exchange was due.
@@ -136,11 +136,11 @@ package struct TokenCheck: Sendable {
         return Reading(verdict: verdict, provider: identity.key.provider, fields: fields, loaded: loaded)
     }
 
-    /// Writes a reading for a client or an operator that waits.
+    /// Writes a verdict and a profile that `read` has fetched, for a client or an operator that waits.
     ///
     /// - Returns: The user after the write; nil if a login has brought another token in the meantime.
-    /// - Throws: The error that a login with the token would have. What the error means for the identity is written
-    ///   first.
+    /// - Throws: The error that a login with the token would have. Before that, the method writes the consequences for
+    ///   the identity, such as its revocation.
     package func write(
         _ reading: Reading,
         of identity: KeptIdentity,
@@ -178,7 +178,7 @@ package struct TokenCheck: Sendable {
 
     // MARK: Asking
 
-    /// The values that a check of an identity needs.
+    /// The values that a check of a kept token needs.
     private struct Asking {
         let identity: KeptIdentity
         let loaded: LoadedApplication
@@ -187,7 +187,7 @@ package struct TokenCheck: Sendable {
         let token: Secret
     }
 
-    /// Returns the values that a check of an identity needs.
+    /// Returns the values that a check of a kept token needs.
     ///
     /// - Throws: `provider_not_configured` or `provider_misconfigured` if the application cannot send requests about
     ///   the identity.
@@ -323,7 +323,7 @@ package struct TokenCheck: Sendable {
 }
 
 extension LoadedApplication {
-    /// Returns whether the identity's app is missing from the application.
+    /// Returns whether the application no longer has the provider's app to which an identity belongs.
     ///
     /// An app whose secret cannot be decrypted is not missing.
     fileprivate func lacks(_ identity: IdentityKey) -> Bool {
@@ -332,9 +332,9 @@ extension LoadedApplication {
     }
 }
 
-/// The backoff after a check without a result.
+/// The wait before a kept token is checked again, after a check without a result.
 ///
-/// It is as long as the check has been overdue, so each backoff doubles that time.
+/// The wait is as long as the check has been overdue, so each failed check doubles that time.
 enum CheckBackoff {
     /// Returns the seconds until the next retry, by the reason of the failure; `now` is in Unix seconds.
     static func seconds(after reason: Failure.Reason, _ identity: KeptIdentity, now: Int64) -> Int64 {

@@ -3,10 +3,10 @@ package import Store
 
 /// A bounded buffer of logins that the database does not have yet.
 ///
-/// The buffer contains rows of all successful logins and of some refused ones, and counts of all logins. It has no
-/// clock: its owner ends each turn.
+/// The buffer contains rows of all successful logins and of some refused ones, and counts of all logins. The number of
+/// rows of refused logins is limited within a turn. The buffer has no clock: its owner ends each turn by `endTurn`.
 package struct LoginBuffer: Sendable {
-    /// The maximum number of rows of refused logins in one turn.
+    /// The maximum number of rows of refused logins between two calls of `endTurn`.
     private let maxPerTurn: Int
     /// The maximum number of waiting rows.
     ///
@@ -15,7 +15,7 @@ package struct LoginBuffer: Sendable {
     private var turn: LoginSample
     private var waiting: [LoginRecord] = []
     private var counts: [LoginKind: LoginCount] = [:]
-    /// The number of logins that no count contains, because the buffer has too many counts already.
+    /// The number of logins that `counts` does not include, because `counts` already has `maxCounts` entries.
     private var uncounted: Int64 = 0
 
     /// Rows and counts that one write contains.
@@ -27,7 +27,7 @@ package struct LoginBuffer: Sendable {
     }
 
     /// - Parameters:
-    ///   - maxPerTurn: The maximum number of rows of refused logins in one turn.
+    ///   - maxPerTurn: The maximum number of rows of refused logins between two calls of `endTurn`.
     ///   - turnsWaiting: The number of full turns that may wait for the database.
     package init(maxPerTurn: Int, turnsWaiting: Int = 60) {
         self.maxPerTurn = maxPerTurn
@@ -44,7 +44,7 @@ package struct LoginBuffer: Sendable {
     ///
     /// The next turn has room for as many refused logins again. If too many rows wait, drops some.
     ///
-    /// - Returns: The number of logins that no count contains, because the buffer has too many counts already.
+    /// - Returns: The number of logins in the turn that were not counted, because the buffer has too many counts.
     package mutating func endTurn() -> Int64 {
         waiting += turn.records
         turn = LoginSample(max: maxPerTurn)
@@ -111,12 +111,12 @@ package struct LoginBuffer: Sendable {
     }
 }
 
-/// The rows of one turn: those of all logins that are always listed, and a bounded number of others.
+/// Rows of logins, collected until the turn of the buffer ends: all successful logins, and some refused ones.
 ///
 /// A thousand refused logins in a second hide neither the successful login among them nor the refused logins of others.
 /// If there is no room for a further row, the application with the most rows loses a row. Within this application, the
-/// source with the most rows loses it. If neither has at least two rows more than the login's own, the further row is
-/// dropped.
+/// source with the most rows loses it. The application or source must have at least two rows more than that of the
+/// further row; otherwise, the further row is dropped.
 struct LoginSample: Sendable {
     private let max: Int
     private var kept = 0
@@ -171,9 +171,9 @@ private struct RefusedLogins: Sendable {
         sources[record.network, default: []].append(record)
     }
 
-    /// Returns whether another source has at least two rows more than the source of the login.
+    /// Returns whether another source has at least two rows more than the source of a login.
     ///
-    /// Then the other source loses a row.
+    /// If so, the caller drops a row of the other source to make room for the login.
     func hasLargerSource(than record: LoginRecord) -> Bool {
         let own = sources[record.network]?.count ?? 0
         return sources.values.contains { $0.count > own + 1 }
@@ -191,10 +191,10 @@ private struct RefusedLogins: Sendable {
 }
 
 extension LoginRecord {
-    /// Whether the log has a row of the login in every case.
+    /// Whether the log gets a row of this login, however many logins there are.
     ///
-    /// It has one of each successful login. It also has one of each login that lacks only the second factor, since such
-    /// a login takes an account or a stolen password.
+    /// It gets a row of each successful login. It also gets a row of each login that lacks only the second factor,
+    /// since such a login takes an account or a stolen password.
     fileprivate var isAlwaysListed: Bool {
         outcome != .refused || reason == .secondFactorRequired || reason == .secondFactorEnrolmentRequired
     }

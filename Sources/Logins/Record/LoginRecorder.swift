@@ -17,7 +17,7 @@ package final class LoginRecorder: Sendable {
     private let unlisted = Counter(label: "federation_login_log_total", dimensions: [("result", "unlisted")])
     private let uncounted = Counter(label: "federation_login_log_total", dimensions: [("result", "uncounted")])
 
-    /// The interval between the ends of two turns.
+    /// The interval between two writes, in each of which the buffer begins a new turn.
     private static let interval = Duration.seconds(1)
     /// The maximum number of rows in one write.
     private static let maxInBatch = 500

@@ -5,7 +5,7 @@ package import Logging
 package import Messaging
 package import Store
 
-/// What entitles a user to enrol a factor.
+/// The session or pending login that entitles a user to enrol a second factor.
 package enum FactorHolderClaim: Sendable {
     case session(SessionToken?)
     /// A pending login that requires a new factor.
@@ -20,9 +20,9 @@ package enum EnrolledFactor: Sendable {
     case signedIn(FinishedLogin)
 }
 
-/// The second factors of users, for requests of these users.
+/// Lists, enrols and removes the second factors of a user, at the request of that user.
 ///
-/// A class, since each function that waits for a provider would otherwise have a copy in its frame.
+/// A class, since a struct would be copied into the frame of each async function that waits for a provider.
 package final class OwnFactors: Sendable {
     let store: Store
     let sessions: Sessions

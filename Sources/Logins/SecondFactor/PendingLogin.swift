@@ -38,7 +38,7 @@ struct PendingLogin: EncryptedInTransit {
     enum Purpose: Sendable {
         /// A login.
         case login(FirstFactor)
-        /// A login by a passkey. Any user may finish it.
+        /// A login by a passkey alone. The passkey decides which user logs in.
         case passkey
         /// A step-up of a session. The value is the SHA-256 of the session token.
         case reauthentication([UInt8])
@@ -48,8 +48,9 @@ struct PendingLogin: EncryptedInTransit {
 
     let occasion: FactorOccasion
     let purpose: Purpose
-    /// The id of the user, or the id for the user whom the login creates; nil for a login by a passkey, which names the
-    /// user.
+    /// The id of the user, or the id for the user whom the login creates.
+    ///
+    /// Nil for a login by a passkey alone, since the passkey identifies the user later.
     let user: ObjectID?
     /// Whether the user exists already.
     let isUserThere: Bool
@@ -72,7 +73,7 @@ struct PendingLogin: EncryptedInTransit {
     static let seconds = FactorChecks.seconds
     /// The seconds in which a user without a factor may enrol one.
     ///
-    /// They are more, since the user may have to install an app.
+    /// This time is longer than that for showing a factor, since the user may have to install an app.
     static let enrolmentSeconds = FactorEnrolment.seconds
 
     private enum Key {

@@ -6,11 +6,9 @@ import Providers
 package import Secrets
 package import Store
 
-/// The maker of pending logins.
+/// Makes, encrypts and decrypts pending logins, which wait for a second factor.
 ///
-/// It encrypts them and decrypts them again.
-///
-/// A class, since each function that waits for a provider would otherwise have a copy in its frame.
+/// A class, since a struct would be copied into the frame of each async function that waits for a provider.
 package final class PendingLogins: Sendable {
     let store: Store
     let masterKeys: MasterKeys

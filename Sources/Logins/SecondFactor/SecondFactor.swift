@@ -13,7 +13,7 @@ package import Store
 package struct FactorAnswer: Sendable {
     /// The encrypted pending login.
     package let pending: String
-    /// The id of the factor; nil for a passkey, whose response names it.
+    /// The id of the factor; nil for a passkey, since its response has the passkey's own id.
     package let factor: ObjectID?
     package let response: FactorResponse
     /// Whether the user trusts the device.
@@ -61,9 +61,9 @@ package enum FactorOutcome: Sendable {
     case reauthenticated
 }
 
-/// The second factors of logins, and the step-ups of sessions.
+/// Starts and finishes the use of a second factor: for a pending login, or for a step-up of a session.
 ///
-/// A class, since each function that waits for a provider would otherwise have a copy in its frame.
+/// A class, since a struct would be copied into the frame of each async function that waits for a provider.
 package final class SecondFactor: Sendable {
     let store: Store
     let directory: ApplicationDirectory
@@ -156,9 +156,7 @@ package final class SecondFactor: Sendable {
         return pendings.details(of: pending, factors, in: loaded.application)
     }
 
-    /// Begins a login by a passkey.
-    ///
-    /// The passkey will name the user.
+    /// Begins a login by a passkey alone, before the user is known.
     ///
     /// - Returns: `pending`, `publicKey` and `expires`.
     /// - Throws: `factor_not_offered` if the application does not allow logins by a passkey.
@@ -455,7 +453,7 @@ extension PendingLogin {
         return password.login
     }
 
-    /// The hash by which the pending login is used up.
+    /// The hash that the database stores when the pending login is used, so that it is single-use.
     var hash: [UInt8] { Digest.sha256("pending login " + Base64URL.encode(occasion.bytes)) }
 
     /// Returns the record by which the write uses up the pending login.

@@ -28,16 +28,20 @@ package enum Mail: Sendable {
     ///
     /// The link, if there is one, undoes this change and all later changes.
     case loginMethodRemoved(provider: String?, link: Secret?, days: Int, name: String?)
-    /// A one-time code, and its lifetime.
+    /// A one-time code for a login or, if `enrols` is true, for the enrolment of a second factor; and the code's
+    /// lifetime.
     case factorCode(code: Secret, minutes: Int, enrols: Bool, name: String?)
-    /// A second factor was added or removed.
+    /// A second factor was added to the account.
     ///
-    /// The link, if there is one, undoes this change and all later changes.
+    /// The link, if there is one, undoes this change and all later changes. The link expires after `days` days.
     case factorAdded(kind: FactorKind, link: Secret?, days: Int, name: String?)
+    /// A second factor was removed from the account.
+    ///
+    /// The link, if there is one, undoes this change and all later changes. The link expires after `days` days.
     case factorRemoved(kind: FactorKind, link: Secret?, days: Int, name: String?)
     /// A link to register, and its lifetime in seconds.
     case invitation(link: Secret, seconds: Int64)
-    /// The account was deleted, or will be deleted in this number of days.
+    /// The account will be deleted in this number of days; 0 if it is deleted already.
     case accountDeleted(days: Int64, name: String?)
     /// A test of the mail configuration.
     case test
@@ -50,7 +54,9 @@ package enum Mail: Sendable {
             factorCode, factorAdded, factorRemoved, invitation, accountDeleted, test
         case loginMethodRemoved = "wayInRemoved"
 
-        /// The variables of a template; `application` is the name of the application.
+        /// The names of the variables that the texts of a template may use.
+        ///
+        /// The variable `application` is the name of the application.
         var variables: Set<String> {
             switch self {
             case .passwordReset: ["application", "name", "link", "minutes"]

@@ -1,4 +1,4 @@
-/// A body whose lines every mail server accepts.
+/// The text of a mail, encoded in lines that every mail server accepts.
 ///
 /// Plain ASCII stays unencoded. So a simple tool can find the links of a mail in a developer's folder. Any other text
 /// becomes quoted-printable (RFC 2045 §6.7).

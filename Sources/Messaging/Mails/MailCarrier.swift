@@ -4,9 +4,9 @@ import FoundationEssentials
 
 /// A way to deliver mails.
 package enum MailCarrier: Sendable {
-    /// By a mail server, which passes them on.
+    /// The sending of mails to an SMTP server, which relays them to the recipients.
     case server(SMTPServer, client: CurlClient, limits: MailLimits)
-    /// Into a folder, for development.
+    /// The writing of mails into a folder, for development.
     ///
     /// Each mail is a file with the ending `.eml`.
     case folder(MailFolder)
@@ -68,8 +68,8 @@ extension MailOutcome {
             switch failure {
             case .notSent: .postponed(problem: "\(failure)", answer: nil)
             case .refused(let reply): .postponed(problem: "\(failure)", answer: reply.text)
-            // 4xx codes (RFC 5321 §4.2.1), and the codes of a server that requires a login or TLS (RFC 4954 §6). The
-            // operator can fix the latter.
+            // 4xx codes are temporary (RFC 5321 §4.2.1). The other codes are those of a server that requires a login or
+            // TLS (RFC 4954 §6), which the operator can configure.
             case .mailRefused(let reply) where reply.code < 500 || [530, 534, 535, 538].contains(reply.code):
                 .postponed(problem: "\(failure)", answer: reply.text)
             case .mailRefused(let reply): .refused(problem: "\(failure)", answer: reply.text)
@@ -83,9 +83,9 @@ extension SMTPReply {
     fileprivate var text: String { "\(code) \(words)" }
 }
 
-/// A folder that receives mails in place of a server.
+/// A folder into which mails are written instead of being sent to a server.
 ///
-/// Every reader of the folder can read the mails.
+/// Every user of the machine who can read the folder can read the mails.
 package struct MailFolder: Sendable {
     package let path: String
     let clock: WallClock
@@ -114,9 +114,9 @@ package struct MailFolder: Sendable {
         }
     }
 
-    /// Writes a mail atomically to a file of its own.
+    /// Writes a mail atomically to a new file in the folder.
     ///
-    /// The names of the files are in chronological order.
+    /// The name of the file begins with the time. So the alphabetical order of the files is the order of the mails.
     func keep(_ mail: ComposedMail) -> MailOutcome {
         let name = "\(clock.milliseconds)-\(random.objectID().description.prefix(8)).eml"
         do {

@@ -26,9 +26,10 @@ package struct Mailbox: Sendable {
     }
 }
 
-/// An error in the text of a mailbox.
+/// An error in the text of a mailbox (RFC 5322 §3.4).
 ///
-/// The description is a part of a sentence. It contains nothing of the text.
+/// The description is a sentence without its subject, such as the name of the setting with the text. It contains no
+/// part of the text.
 package enum MailboxProblem: String, Error, CustomStringConvertible {
     case noAddress = "must be an address, or a name and an address: The Shop <no-reply@shop.example>"
     case several =

@@ -66,7 +66,7 @@ package struct Mailer: Sendable {
     package func send(_ mail: ComposedMail) async -> MailOutcome { await carrier.carry(mail) }
 }
 
-/// The outcome of sending a mail.
+/// The outcome of an attempt to send a mail.
 ///
 /// `problem` is for logs: it contains no address and no words of the server. `answer` is the server's reply, for a
 /// human at a terminal. The reply may contain the address.

@@ -78,9 +78,9 @@ extension TemplateText {
         var line = 0
         /// The parts since the beginning of the innermost open section.
         private var parts: [Part] = []
-        /// The open sections.
+        /// The sections that are not closed yet, the outermost first.
         ///
-        /// With each section are the parts that precede it in its parent.
+        /// `before` has the parts that precede the section in the enclosing section.
         private var open: [(tag: Tag, before: [Part])] = []
 
         /// The maximum depth of nested sections.
@@ -143,7 +143,7 @@ extension TemplateText {
 }
 
 extension Substring.UTF8View {
-    /// The bytes without spaces and tabs at both ends.
+    /// The bytes without spaces, tabs and carriage returns at both ends.
     fileprivate var trimmed: Self {
         func isBlank(_ byte: UInt8) -> Bool { [0x20, 0x09, 0x0D].contains(byte) }
         let rest = drop(while: isBlank)

@@ -21,13 +21,15 @@ package struct MailDelivery: Sendable {
 
     /// The intervals of the delivery.
     package struct Settings: Sendable {
-        /// The interval between two looks at the queue, if no new mail is announced.
-        package var interval: Duration
-        /// The time after which a claimed mail without an outcome is given up.
+        /// The interval at which the queue is polled.
         ///
-        /// It must be longer than any sending takes.
+        /// A notification of PostgreSQL about a new mail causes an additional poll at once.
+        package var interval: Duration
+        /// The time after which a mail is given up if an instance began to send it and never recorded an outcome.
+        ///
+        /// The time must be longer than any sending takes.
         package var lostAfter: Duration
-        /// How long one application may send before the next application's turn.
+        /// How long the mails of one application are sent before the next application has its turn.
         package var turn: Duration
 
         package init(
@@ -69,7 +71,7 @@ package struct MailDelivery: Sendable {
 
     /// Delivers mails until the task is cancelled, and then finishes the mails whose sending has begun.
     package func run() async {
-        // An announcement that arrives while mails are sent causes one more look at the queue.
+        // A notification that arrives while mails are sent causes one more poll of the queue.
         let (looks, look) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
         await withTaskGroup(of: Void.self) { group in
             group.addTask {

@@ -9,7 +9,7 @@ package import Store
 package struct MailQueue: Sendable {
     let store: Store
     let masterKeys: MasterKeys
-    /// Nil if the deployment sends no mails.
+    /// The composer of mails; nil if the deployment sends no mails.
     let mailer: Mailer?
     let clock: WallClock
     let random: RandomSource
@@ -56,7 +56,9 @@ package struct MailQueue: Sendable {
         _ = try await store.enqueueMail(id, event: event, content: content, user: user, of: loaded.application)
     }
 
-    /// Composes and encrypts a mail for the queue.
+    /// Composes a mail and encrypts it for storage in the queue.
+    ///
+    /// The caller stores the returned text.
     package func encrypted(
         _ mail: Mail,
         as id: ObjectID,

@@ -3,11 +3,11 @@ import Logging
 import Metrics
 import Store
 
-/// The results of one look at the queue of an application: numbers and errors.
+/// The results of one poll of an application's mail queue: numbers of mails by outcome, and an error.
 ///
 /// The report names no recipient. A reader of the log must not learn to whom the mails were sent.
 struct MailReport {
-    /// The number of mails that were claimed and have no outcome.
+    /// The number of mails that were given up, since an instance began to send them and never recorded an outcome.
     var lost = 0
     private var counts: [String: Int] = [:]
     private var problem: String?
@@ -39,7 +39,7 @@ struct MailReport {
         }
     }
 
-    /// Logs the results in one line; nothing if there are none.
+    /// Logs the results in one line; logs nothing if there are no results.
     func log(of application: ApplicationID, to logger: Logger) {
         var metadata: Logger.Metadata = counts.mapValues { "\($0)" }
         if lost > 0 { metadata["lost"] = "\(lost)" }

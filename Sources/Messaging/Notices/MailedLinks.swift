@@ -13,9 +13,10 @@ package struct MailedLink: Sendable {
     package let purpose: EmailTokenPurpose
     package let token: OneTimeToken
 
-    /// Returns the address of the page to which the link leads.
+    /// Returns the URL of the page to which the link leads.
     ///
-    /// The address has no part of a request and no API key, since anyone may read the mail (T-71).
+    /// No part of the URL comes from a request, since a client could forge it, such as `Host`. The URL has no API key,
+    /// since anyone may read the mail (T-71).
     package func address(at publicURL: String, of application: ApplicationID) -> Secret {
         Self.address(of: purpose.page, token, at: publicURL, of: application)
     }
@@ -37,14 +38,14 @@ package struct MailedLinks: Sendable {
     let attempts: AttemptCounter
     let address: PublicAddress
     let pseudonyms: Pseudonyms
-    /// A limit on the work that continues after the response to its request.
+    /// The limit on requested mails that are still in progress after the client has its response.
     let afterReplies = ConcurrencyLimit<ApplicationID>(limit: Self.askedForAtOnce)
     let limits: Limits
     let random: RandomSource
 
-    /// The maximum number of requested mails in progress.
+    /// The maximum number of requested mails in progress on this instance.
     ///
-    /// Their clients have their responses already.
+    /// The clients that requested them have their responses already.
     private static let askedForAtOnce = 256
 
     package init(
@@ -120,9 +121,9 @@ package struct MailedLinks: Sendable {
         MailedLink.address(of: Self.invitationPage, token, at: try base(), of: application)
     }
 
-    /// Returns the mail of an invitation, to be enqueued together with the invitation.
+    /// Composes the mail of an invitation, which the caller enqueues together with the invitation.
     ///
-    /// The mail is counted for its mailbox.
+    /// The mail counts towards the rate limit of mails to the recipient's mailbox.
     ///
     /// - Throws: `mail_off`, `email_invalid`.
     package func invitation(
@@ -142,7 +143,8 @@ package struct MailedLinks: Sendable {
         )
     }
 
-    /// Runs a body that enqueues counted mails, when the application has its turn.
+    /// Waits for the application's turn to update its rate limits, and then runs a body that enqueues mails and counts
+    /// them.
     package func counting<Result>(
         of application: Application,
         _ body: () async throws(Failure) -> Result
@@ -251,16 +253,17 @@ package struct MailedLinks: Sendable {
     /// Returns whether a link may be sent to the user's stored address.
     ///
     /// If the login name is an address, it must be the stored address (T-38). With another login name, the stored
-    /// address must be confirmed, or the user must have no identities: it could come from a provider (decision D6).
+    /// address must be confirmed, or the user must have no identities. An unconfirmed address could come from a
+    /// provider (decision D6).
     package static func goes(to user: User, by login: Login, whoHasIdentities hasIdentities: Bool) -> Bool {
         guard user.status != .disabled, let address = user.email.flatMap({ EmailAddress($0) }) else { return false }
         guard login.email == nil else { return address.login.hasSameBytes(as: login.key) }
         return user.emailVerified || !hasIdentities
     }
 
-    /// Counts a requested link for its source and its mailbox.
+    /// Counts a link to be mailed towards the rate limits of the request's source and of the recipient's mailbox.
     ///
-    /// A link that an operator requests has no source and is counted only for its mailbox.
+    /// A link that an operator requests has no source and is counted only for the mailbox.
     ///
     /// - Returns: The counts, which can be taken back if no link is sent.
     /// - Throws: `too_many_attempts`, and nothing is counted then.
@@ -276,9 +279,9 @@ package struct MailedLinks: Sendable {
         return counts
     }
 
-    /// Counts the link that confirms the address of a registration, for its mailbox.
+    /// Counts the mail that confirms the address of a registration towards the rate limit of the recipient's mailbox.
     ///
-    /// The registration itself is counted for the source.
+    /// The source is not counted here, since the registration itself is counted for the source.
     ///
     /// - Returns: The counts, which can be taken back if the registration fails.
     /// - Throws: `too_many_attempts`, and nothing is counted then.
@@ -311,28 +314,31 @@ package struct MailedLinks: Sendable {
 }
 
 extension AttemptCount {
-    /// Returns the counts of a requested mail: for its source, if there is one, and for the mailbox.
+    /// Returns the rate-limit counters of a requested mail: one for the request's source, if there is one, and one for
+    /// the recipient's mailbox.
     ///
-    /// Each kind of mail has its own count for the mailbox. So requests of another kind cannot keep the owner of the
+    /// Each kind of mail has its own counter for the mailbox. So requests of another kind cannot keep the owner of the
     /// mailbox from getting a link to reset the password.
     package static func mails(_ kind: String, to email: EmailAddress, from source: String?) -> [AttemptCount] {
         let sources = source.map { [AttemptCount(for: Digest.sha256("mails " + $0), by: .mailsFromSource)] } ?? []
         return sources + [AttemptCount(for: Digest.sha256("mails \(kind) to \(email.mailbox)"), by: .mailsToMailbox)]
     }
 
-    /// Returns the counts of a mail with a code.
+    /// Returns the rate-limit counters of a mail with a one-time code: for the request's source and for the recipient's
+    /// mailbox.
     package static func codes(to email: EmailAddress, from source: RequestSource) -> [AttemptCount] {
         [mails(from: source), AttemptCount(for: Digest.sha256("codes to \(email.mailbox)"), by: .codesToMailbox)]
     }
 
-    /// Returns the count of a mail of any kind for its source.
+    /// Returns the rate-limit counter of a request's source for mails of all kinds.
     package static func mails(from source: RequestSource) -> AttemptCount {
         AttemptCount(for: Digest.sha256("mails " + source.name), by: .mailsFromSource)
     }
 
-    /// Returns the counts of a mail that is requested for a login name.
+    /// Returns the rate-limit counters of a mail that is requested for a login name, which may be an address.
     ///
-    /// The login name may be an address.
+    /// One counter is for the request's source. The other is for the mailbox if the login name is an address, or else
+    /// for the login name.
     static func mails(_ kind: String, to login: Login, from source: String) -> [AttemptCount] {
         if let email = login.email { return mails(kind, to: email, from: source) }
         return [

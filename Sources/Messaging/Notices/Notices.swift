@@ -16,7 +16,7 @@ package struct NoticeAddress: Sendable {
 package struct Notices: Sendable {
     let store: Store
     let queue: MailQueue
-    /// Nil if notices contain no links that undo a change.
+    /// The maker of links that undo a change; nil if notices contain no such links.
     let links: MailedLinks?
     let attempts: AttemptCounter
     let limits: Limits
@@ -123,7 +123,8 @@ package struct Notices: Sendable {
         return Announcement(email: user.email, isVerified: user.emailVerified, notices: notices)
     }
 
-    /// Returns the addresses that receive an account's notices: the present one, and for three days the former ones.
+    /// Returns the addresses that receive notices about an account: its present address, `others`, and its addresses of
+    /// the last three days.
     ///
     /// An unconfirmed address may belong to anyone. It receives notices only if the account has a password.
     package func noticeAddresses(
@@ -146,7 +147,8 @@ package struct Notices: Sendable {
         return addresses.filter { EmailAddress($0.text).map { logins.insert($0.login).inserted } ?? false }
     }
 
-    /// Returns a notice, counted for its mailbox.
+    /// Composes a notice that counts towards the rate limit of the recipient's mailbox; nil for an address that cannot
+    /// receive mails.
     ///
     /// Without the count, a user could flood a mailbox that may belong to another human. A notice to a confirmed
     /// address is counted for this account alone. So no other account with the same address can use up the count. A

@@ -1,8 +1,8 @@
 import Secrets
 
-/// The source of a request, for which attempts are counted.
+/// The network from which a request comes: an IPv4 address, or a prefix of an IPv6 address.
 ///
-/// Its name has a bounded length and stands for a network.
+/// Rate limits count requests for this source. The length of `name` is bounded.
 package struct RequestSource: Sendable {
     package let name: String
 
@@ -10,6 +10,6 @@ package struct RequestSource: Sendable {
         self.name = name
     }
 
-    /// The key under which the source's guesses of passwords and codes are counted.
+    /// The key under which attempts with passwords and codes are counted for the source.
     package var attemptKey: [UInt8] { Digest.sha256("source " + name) }
 }

@@ -25,14 +25,12 @@ package struct PhoneNumber: Sendable, Hashable {
         self.text = String(decoding: bytes, as: UTF8.self)
     }
 
-    /// The masked number.
+    /// The number with only its first two and last two digits, such as `+41 •••• 67`.
     ///
-    /// Only the owner of the number recognizes it.
-    ///
-    /// It has the first two digits and the last two. The first two need not be the whole country code.
+    /// Only the owner of the number recognizes it. The first two digits need not be the whole country code.
     package var masked: String { "\(text.prefix(3)) •••• \(text.suffix(2))" }
 
-    /// Returns whether the number begins with one of the prefixes; an empty list allows no number.
+    /// Returns whether the number begins with one of the prefixes; false if the list is empty.
     ///
     /// - Parameter prefixes: Prefixes such as `+41`, or longer ones such as `+4179`. A text that is not a prefix
     ///   (``isPrefix(_:)``) allows no number.

@@ -2,9 +2,7 @@ import Metrics
 import NIOConcurrencyHelpers
 import Synchronization
 
-/// A value of a metric family.
-///
-/// The code that measures the value updates it.
+/// The holder of the current value of a metric with its labels, which the measuring code updates.
 protocol Instrument: Sendable {
     var value: MetricSample.Value { get }
 }
@@ -22,9 +20,9 @@ final class CounterInstrument: Instrument, CounterHandler {
         count.wrappingAdd(Int(amount), ordering: .relaxed)
     }
 
-    /// A counter may start again from 0.
+    /// Sets the counter to 0.
     ///
-    /// A scraper takes this for a restart of the process.
+    /// A scraper takes a lower value for a restart of the process.
     func reset() { count.store(0, ordering: .relaxed) }
 }
 
@@ -64,7 +62,7 @@ final class HistogramInstrument: Instrument, RecorderHandler, TimerHandler {
     private let bounds: [Double]
     /// One lock keeps the counts and the sum consistent.
     ///
-    /// It is held for some nanoseconds.
+    /// The lock is held for some nanoseconds.
     private let state: NIOLockedValueBox<State>
 
     init(bounds: [Double]) {

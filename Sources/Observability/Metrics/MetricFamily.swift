@@ -20,7 +20,7 @@ package struct MetricFamily: Sendable {
     ///
     /// Observations with further label sets are counted together.
     package let max: Int
-    /// Whether the values have no instruments and are read when the page is requested.
+    /// Whether the values are computed when the page of metrics is requested, instead of being counted by instruments.
     package let isRead: Bool
 
     package init(

@@ -6,7 +6,7 @@ package struct TraceParent: Sendable, Hashable {
     package let traceID: String
     /// 16 digits `0-9 a-f`, not all of them 0.
     package let spanID: String
-    /// Whether the client that began the trace records it.
+    /// Whether the spans of the trace are recorded: the flag `sampled` of `traceparent`.
     package let isSampled: Bool
     /// The value of `tracestate`, which tracing systems write for themselves; nil if it is absent or invalid.
     package let state: String?

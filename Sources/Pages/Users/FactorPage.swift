@@ -12,7 +12,7 @@ package import Logins
 package struct FactorPage {
     /// The last segment of the path to which the page sends its forms.
     ///
-    /// In the page's own path it is `authorize`.
+    /// The last segment of the page's own path is `authorize`.
     package static let path = "secondFactor"
 
     /// The maximum size of a form in bytes.

@@ -21,7 +21,7 @@ package import Domain
 package struct CircuitBreaker: Sendable {
     package typealias Instant = ContinuousClock.Instant
 
-    /// Why the breaker is open.
+    /// Why the circuit breaker is open, which means that it does not admit every login.
     package enum Reason: Sendable, Equatable {
         case unavailable
         case rateLimited
@@ -93,7 +93,7 @@ package struct CircuitBreaker: Sendable {
         }
     }
 
-    /// Whether every login is admitted.
+    /// Whether the circuit breaker is closed, which means that it admits every login.
     package var isClosed: Bool {
         if case .closed = state { true } else { false }
     }
@@ -160,7 +160,7 @@ package struct CircuitBreaker: Sendable {
         generation &+= 1
     }
 
-    /// Returns whole seconds, at least one.
+    /// Returns the time between two instants in whole seconds, rounded up, at least one.
     private static func seconds(from now: Instant, to then: Instant) -> Int {
         let (seconds, rest) = (then - now).components
         return Int(max(1, rest > 0 ? seconds + 1 : seconds))
@@ -187,7 +187,7 @@ extension CircuitBreaker.Decision {
 }
 
 extension CircuitBreaker.Outcome {
-    /// Combines the signals of two requests.
+    /// Combines what the two requests of a login show about the provider's health.
     ///
     /// Nil means that the provider sent a valid response.
     package init(_ one: HealthSignal?, _ other: HealthSignal?) {

@@ -1,8 +1,8 @@
 import Encodings
 
-/// What a fault shows about the provider's health.
+/// What a failed request shows about the provider's health.
 ///
-/// Retries and the circuit breaker depend on it.
+/// Retries and the circuit breaker depend on this signal.
 package enum HealthSignal: Sendable, Equatable {
     /// The provider is healthy. The fault is in the token, the app or the request (F-11).
     ///

@@ -1,16 +1,16 @@
 import NIOConcurrencyHelpers
 
-/// The links of a provider: each has the state of the requests for one app.
+/// A table of links to a provider.
 ///
-/// Concurrent logins share a link.
+/// A link has the state of the requests for one app, such as the circuit breaker. Concurrent logins share a link.
 package final class Links<Key: Hashable & Sendable, Link: Sendable>: Sendable {
     private let links = NIOLockedValueBox<[Key: Link]>([:])
     private let make: @Sendable (Key) -> Link
 
     /// The maximum number of links.
     ///
-    /// Operators create the keys, so there are few. When the maximum is reached, all links are dropped and their state
-    /// is learnt again.
+    /// There is a link for each app that an operator created, so there are few. When the maximum is reached, all links
+    /// are dropped, and new requests build up their state again.
     private static var max: Int { 4096 }
 
     package init(_ make: @escaping @Sendable (Key) -> Link) {

@@ -42,9 +42,9 @@ package struct ProviderCall: Sendable {
         )
     }
 
-    /// Begins a call.
+    /// Begins to measure a call.
     ///
-    /// The caller must report its end.
+    /// The caller must report the end of the call by `Running.end`.
     package func begin() -> Running {
         let span = InstrumentationContext.current.map { startSpan(name, context: $0, ofKind: .client) }
         return Running(call: self, span: span, began: .now)
@@ -59,9 +59,9 @@ package struct ProviderCall: Sendable {
         fileprivate let span: (any Span)?
         fileprivate let began: ContinuousClock.Instant
 
-        /// Records the outcome.
+        /// Records the outcome of the call.
         ///
-        /// Nil means that a response arrived.
+        /// A nil error means that a response arrived.
         package func end(_ error: CurlError? = nil) {
             let outcome = Outcome(error)
             call.timers[outcome]?.record(duration: began.duration(to: .now))

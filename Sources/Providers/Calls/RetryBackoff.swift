@@ -11,7 +11,8 @@ package enum RetryBackoff {
 
     /// Waits for the backoff.
     ///
-    /// Returns false if the backoff would end after the deadline, or if the login was cancelled.
+    /// Returns false if the backoff would leave less than `leastTime` before the deadline, or if the login was
+    /// cancelled.
     package static func pause(before deadline: ContinuousClock.Instant) async -> Bool {
         let end = ContinuousClock.now + .milliseconds(Int.random(in: pause))
         guard end + leastTime < deadline else { return false }

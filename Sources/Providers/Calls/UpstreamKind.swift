@@ -4,7 +4,7 @@ package import Logging
 
 /// A provider kind that sends HTTP requests.
 ///
-/// The wiring sets it up.
+/// The service sets it up at its start, from environment variables.
 package protocol UpstreamKind: ProviderKind {
     /// The environment variables with the kind's addresses and timeouts, in the order of docs/configuration.md.
     static var variables: [any DeclaredVariable] { get }
@@ -24,11 +24,11 @@ package protocol UpstreamSettings {
     mutating func problem(_ variable: any DeclaredVariable, _ text: String)
 }
 
-/// The set-up of a provider kind, made from the settings.
+/// What the environment variables say about a provider kind, and how to create the kind.
 package struct UpstreamSetup: Sendable {
     /// Whether the provider is reached by TLS.
     package let usesTLS: Bool
-    /// Creates the kind from the shared parts.
+    /// Creates the provider kind from the parts that all kinds share.
     package let kind: @Sendable (UpstreamParts) -> any ProviderKind
 
     package init(usesTLS: Bool, kind: @escaping @Sendable (UpstreamParts) -> any ProviderKind) {
@@ -37,7 +37,7 @@ package struct UpstreamSetup: Sendable {
     }
 }
 
-/// The parts that all kinds share.
+/// The parts of the service that all provider kinds share: HTTP client, clock, random source and logger.
 package struct UpstreamParts: Sendable {
     package let curl: CurlClient
     package let clock: WallClock

@@ -1,8 +1,8 @@
-/// The names of a service to which requests are sent.
+/// The names of an external service to which this service sends requests, such as Facebook.
 package struct UpstreamService: Sendable {
     /// The display name in messages, such as `Facebook`.
     package let name: String
-    /// The name of its API in our log, such as `Graph`.
+    /// The name of the service's API in our log, such as `Graph`.
     package let api: String
 
     package init(name: String, api: String) {

@@ -73,9 +73,9 @@ extension DeclaredVariable {
     }
 }
 
-/// The error of an invalid variable, as a text to put after the name.
+/// The problem of a variable with an invalid value, as a text that follows the variable's name in a message.
 ///
-/// It never contains the value, which may be secret.
+/// The text never contains the value, which may be secret.
 package struct WrongValue: Error {
     package let text: String
 
@@ -87,9 +87,9 @@ package struct WrongValue: Error {
 // MARK: Forms
 
 extension Variable<Int> {
-    /// Declares a whole number.
+    /// Declares a variable whose value is a whole number.
     ///
-    /// `meaning` gets the bounds as a text, and its result must contain them.
+    /// The closure `meaning` gets the bounds as a text, and the text that it returns must contain them.
     package static func integer(
         _ key: String,
         in range: ClosedRange<Int>,
@@ -121,7 +121,7 @@ extension Variable<Int> {
 }
 
 extension Variable<Duration> {
-    /// Declares a time in whole milliseconds.
+    /// Declares a variable whose value is a duration in whole milliseconds.
     package static func milliseconds(_ key: String, standard: Int, _ meaning: String) -> Variable {
         let number = Variable<Int>.integer(key + ".milliseconds", in: 1...3_600_000, "ms", standard: standard) { _ in
             meaning
@@ -137,7 +137,7 @@ extension Variable<Duration> {
 }
 
 extension Variable<String> {
-    /// Declares the URL of a server that the service calls, or to which it sends a browser.
+    /// Declares a variable whose value is the URL of a server that the service calls, or to which it sends a browser.
     package static func url(_ key: String, standard: String, _ meaning: String) -> Variable {
         Variable(key, "URL", standard: standard, text: standard, meaning) { text throws(WrongValue) in
             _ = try HTTPURL(ofVariable: text)

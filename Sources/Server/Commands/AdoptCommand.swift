@@ -74,7 +74,7 @@ struct AdoptCommand: AdministrationCommand {
     @Flag(help: "Print the SQL, and change nothing. This is the default.")
     var dryRun = false
 
-    /// A property and its column.
+    /// An argument such as `city=town`: a property, and the column of the existing table that has its values.
     struct PropertyColumn: ExpressibleByArgument {
         let name: String
         let column: String

@@ -24,8 +24,9 @@ struct DocumentFile: Sendable {
         }
     }
 
-    /// Passes the document, and the environment with its secrets, to a use case that compares the document with the
-    /// database.
+    /// Returns the changes that a use case plans after it has compared the document with the database.
+    ///
+    /// The use case reads the document's secrets from environment variables.
     ///
     /// - Throws: An exit code after printing every problem, or what the use case throws.
     func plan(
@@ -64,7 +65,7 @@ struct DocumentFile: Sendable {
     }
 }
 
-/// The argument with a command's document.
+/// The command-line argument that names an application document.
 struct DocumentArgument: ParsableArguments {
     @Argument(help: "An application document, or - for standard input.", completion: .file(extensions: ["json"]))
     var file: String

@@ -46,7 +46,7 @@ struct ProviderCommand: ParsableCommand {
             if let code = Self.exitCode(of: result) { throw code }
         }
 
-        /// Returns the exit code.
+        /// Returns the exit code for the result of a check of a provider; nil if the check found no problem.
         ///
         /// Problems that the operator can fix take precedence over temporary ones.
         private static func exitCode(of result: JSONValue) -> ExitCode? {

@@ -15,7 +15,7 @@ struct PathArgument: ParsableArguments {
     var path: String
 }
 
-/// The arguments with a resource's values.
+/// The arguments with the values that a command sets in a resource.
 struct GivenArguments: ParsableArguments {
     @Argument(
         help: ArgumentHelp(

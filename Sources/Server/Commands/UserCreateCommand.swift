@@ -69,7 +69,7 @@ struct UserCreateCommand: AdministrationCommand {
     }
 }
 
-/// `city=Berlin`; the value may contain further equals signs.
+/// An argument such as `city=Berlin`: a property and its value, which may contain further equals signs.
 struct PropertyValue: ExpressibleByArgument, Sendable {
     let name: String
     let value: String

@@ -182,7 +182,7 @@ struct UserImportCommand: AdministrationCommand {
             .object(JSONObject([.init("dryRun", .bool(dryRun))] + summary.json.members)),
             [
                 OutputOptions.Section(
-                    member: "untaken",
+                    member: "unmapped",
                     columns: [Column("FIELD", "field", .id), Column("RECORDS", "records", .id)]
                 )
             ]
@@ -225,7 +225,7 @@ final class ImportReport {
         try file.write(JSONValue.object(refusal.json).text + "\n")
     }
 
-    /// Gives the file its name, and prints the number of refused records.
+    /// Completes the report: gives the file its final name, and prints the number of refused records.
     func end() throws {
         isKept = true
         try file?.keep()

@@ -34,9 +34,9 @@ final class LoginCounter: Sendable {
         let time: Metrics.Timer
     }
 
-    /// The instruments by kind and outcome of logins.
+    /// The counter and the timer for each kind and outcome of logins.
     ///
-    /// With them a login costs one lookup and builds no text.
+    /// They are cached, so a login costs one lookup and builds no text.
     private let instruments = NIOLockedValueBox<[Key: Instruments]>([:])
 
     @Sendable
@@ -64,9 +64,9 @@ final class LoginCounter: Sendable {
         found.time.record(duration: login.duration)
     }
 
-    /// The most cached instruments.
+    /// The maximum number of cached pairs of a counter and a timer.
     ///
-    /// An instrument that was dropped from the cache is found again in the registry.
+    /// The cache is emptied at this number. The metrics keep their values, since the registry has them.
     private static let max = 10_000
 
     private static func instruments(of key: Key) -> Instruments {
@@ -83,7 +83,7 @@ final class LoginCounter: Sendable {
 }
 
 extension LoginOutcome.Method {
-    /// The provider's name; empty for a login without a provider.
+    /// The provider's name, or `unknown` for a name that is no provider; empty for a login without a provider.
     fileprivate var label: String {
         switch self {
         case .provider(let name): name.text

@@ -10,7 +10,7 @@ import Store
 /// They need no query of the database, so the page works while the database is unreachable.
 struct ServiceStatistics: Sendable {
     let telemetry: Telemetry
-    /// The pools with their names.
+    /// The connection pools, each with its name in the metrics.
     let pools: [(name: String, databases: Databases)]
     let directory: ApplicationDirectory
     let passwords: PasswordHasher

@@ -4,9 +4,12 @@ import Description
 import Domain
 import Encodings
 
-/// The values of a call: `NAME=VALUE` for members of the document and query parameters, or a file with the document.
+/// The values that a command sends to the administration API.
+///
+/// They are `NAME=VALUE` for query parameters and for members of the document, or a file with the document.
 struct Assignments {
-    /// One member, with its path in each kind of resource that has it.
+    /// One `NAME=VALUE` for the document, with a path to the member for each alternative of the schema that has the
+    /// member.
     private struct Member {
         let name: String
         let ways: [[Step]]
@@ -78,14 +81,14 @@ struct Assignments {
             + members.compactMap { if case .secret(let file) = $0.value { file } else { nil } }
     }
 
-    /// Whether a given member is inside of an element of a list.
+    /// Whether the arguments set a member of an element of a list.
     ///
     /// A merge patch replaces a list as a whole. So the document then depends on the current elements.
     var areOfElements: Bool {
         members.contains { $0.ways.joined().contains { if case .element = $0 { true } else { false } } }
     }
 
-    /// Returns whether a member is given.
+    /// Returns whether the arguments set a member.
     func give(_ name: String) -> Bool { members.contains { $0.name.hasSameBytes(as: name) } }
 
     /// Returns the document.
@@ -124,9 +127,9 @@ struct Assignments {
         return Member(name: name, ways: found.map(\.steps), value: value)
     }
 
-    /// Reads a value for a member that may exist in several kinds of resource.
+    /// Parses the value of a member that several alternatives of the document's schema may have.
     ///
-    /// The value is a secret if it is one in any of them.
+    /// The value is a secret if any of them describes it as one.
     private static func value(of text: String, _ name: String, _ leaves: [Schema], isJSON: Bool) throws -> Value {
         let shapes = leaves.map { $0.typed(as: name) }
         let isSecret = shapes.contains { if case .secret = $0 { true } else { false } }
@@ -147,7 +150,7 @@ struct Assignments {
 
     /// Returns the error for an unknown name.
     ///
-    /// A name that ends like a secret's gets the refusal of secrets as arguments.
+    /// If the name ends like the name of a secret, the error says that a secret must not be an argument.
     private static func unknown(_ name: String, _ path: ResourcePath) -> ValidationError {
         let secrets = path.route.document()?.secrets ?? []
         if let secret = secrets.first(where: { $0.lastName == name.lastName }) { return refusal(secret) }
@@ -164,7 +167,7 @@ struct Assignments {
 }
 
 extension Assignments {
-    /// All names, with values that are fixed words, for completion.
+    /// The beginnings of all `NAME=VALUE` arguments for completion in a shell, with the values that are fixed words.
     static let completions: [String] = {
         let leaves = AdministrationRoute.resources.flatMap { $0.document()?.leaves ?? [] }
         let words = leaves.flatMap { leaf -> [String] in
@@ -204,7 +207,10 @@ extension Schema {
         }
     }
 
-    /// The element of a list of objects with a single required member, which is the key; nil for other lists.
+    /// For a list whose elements are objects with a single required member, that member as the key, and the element's
+    /// schema.
+    ///
+    /// Nil for other schemas.
     private var keyed: (key: String, element: Schema)? {
         guard let element = elements.first?.resolved else { return nil }
         let required = element.properties.filter(\.isRequired)
@@ -226,7 +232,7 @@ extension Schema {
         }
     }
 
-    /// The members and those of inner objects, each once, with the names for `NAME=`.
+    /// The members of the schema and of its inner objects, each once, with the name that `NAME=VALUE` has.
     var leaves: [(name: String, schema: Schema)] {
         var leaves: [(name: String, schema: Schema)] = []
         collect("", into: &leaves)

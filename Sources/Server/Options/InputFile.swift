@@ -4,9 +4,7 @@ import Glibc
 
 /// A file that a command reads: a path, or `-` for standard input.
 enum InputFile {
-    /// The limit of a document.
-    ///
-    /// Every secret is shorter.
+    /// The maximum number of bytes of an input file: the limit of a document, since every secret is shorter.
     static let maxBytes = JSONLimits.document.bytes
 
     /// Reads the file.

@@ -15,7 +15,8 @@ struct Lifetime: ExpressibleByArgument, Sendable {
         seconds = count * unit
     }
 
-    /// Returns a time in the form of the administration API; a duration means that long ago.
+    /// Returns a time in the form of the administration API: for a duration, the time that long ago; otherwise the text
+    /// itself.
     static func moment(_ text: String) -> String {
         guard let ago = Lifetime(argument: text) else { return text }
         return String(Int64(max(0, Date().timeIntervalSince1970 - Double(ago.seconds))) * 1000)

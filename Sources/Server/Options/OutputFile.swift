@@ -10,7 +10,7 @@ struct OutputFileOption: ParsableArguments {
     )
     var path: String?
 
-    /// Writes a text and a line break, as `stream` does.
+    /// Writes a text and a line break to the destination; a file gets its name only when it is complete.
     ///
     /// - Throws: An exit code after printing why the file cannot be written.
     func write(_ text: String) throws {

@@ -32,7 +32,7 @@ struct OutputOptions: ParsableArguments {
 
     // MARK: Tables
 
-    /// A member with a list, and the columns of its table.
+    /// A member of a result that is a list of objects, and the columns of the table that shows the list.
     struct Section {
         let member: String
         let columns: [Column]

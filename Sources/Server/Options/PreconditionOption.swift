@@ -2,7 +2,7 @@ import Administration
 import AdministrationAPI
 import ArgumentParser
 
-/// The precondition of a change.
+/// The option `--if-match`, by which a command changes a resource only if the resource still has the given tag.
 struct PreconditionOption: ParsableArguments {
     @Option(
         name: .customLong("if-match"),
@@ -10,7 +10,7 @@ struct PreconditionOption: ParsableArguments {
     )
     var tag: String?
 
-    /// The precondition of the option; without the option there is none.
+    /// The precondition that the option states; `any` without the option.
     var precondition: Precondition { plainTag.map { .tags([$0]) } ?? .any }
 
     /// - Throws: `ValidationError` if the path takes no tag. Otherwise a change would seem to be guarded without being

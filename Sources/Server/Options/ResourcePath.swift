@@ -20,7 +20,7 @@ enum ResourceVerb: String, CaseIterable {
         }
     }
 
-    /// The paths of the verb with summaries, for its help.
+    /// The paths to which the verb applies, with summaries, for the help text.
     ///
     /// If a member of the document names a new resource, the path may end with that name.
     var paths: [(template: String, summary: String)] {
@@ -31,7 +31,7 @@ enum ResourceVerb: String, CaseIterable {
     }
 }
 
-/// A route with the values of its path parameters.
+/// A path of the administration API: its route, and the values of its path parameters.
 struct ResourcePath {
     let text: String
     let route: AdministrationRoute
@@ -62,7 +62,7 @@ struct ResourcePath {
         return Array(segments).last { $0.0.hasPrefix("{") }.flatMap { PercentEncoding.decode($0.1) } ?? ""
     }
 
-    /// The query parameters that are given as NAME=VALUE; the others are options.
+    /// The query parameters that users write as NAME=VALUE; commands have options for the others.
     var query: [Parameter] {
         route.query.filter { !["limit", "cursor", "confirm", "format"].contains($0.name) }
     }
@@ -80,7 +80,7 @@ struct ResourcePath {
         return nil
     }
 
-    /// Returns the current elements, such as `apps.1234`, that a new document does not have.
+    /// Returns the names of the current list elements, such as `apps.1234`, that a new document does not have.
     func elements(of current: JSONValue, without document: JSONValue?) -> [String] {
         let kept = self.document?.elementNames(in: document) ?? []
         return (self.document?.elementNames(in: current) ?? []).filter { !kept.contains($0) }

@@ -4,7 +4,8 @@ import Domain
 /// The source of a command's secret: a file, standard input, or hidden input at the terminal.
 ///
 /// A secret is never an argument. Every process on the machine can read arguments, and the shell writes them into its
-/// history. Users might try an option with the secret as its value. It exists only to tell them this reason.
+/// history. Users might try an option with the secret as its value. Such an option exists only to tell them this
+/// reason.
 protocol SecretOptions: ParsableArguments {
     /// The base name of the options, such as `secret` for `--secret-file`.
     static var option: String { get }

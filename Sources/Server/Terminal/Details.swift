@@ -2,7 +2,7 @@ import Encodings
 
 /// An object as rows of name and value.
 ///
-/// The rows of an inner object have the names of both.
+/// A row for a member of an inner object has the name `object.member`.
 struct Details {
     private(set) var rows: [(name: String, value: String)] = []
 

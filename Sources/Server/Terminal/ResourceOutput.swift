@@ -68,7 +68,7 @@ extension Column {
         }
     }
 
-    /// `objectId` as `OBJECT ID`.
+    /// Returns the title of a column, such as `OBJECT ID` for `objectId`.
     private static func title(_ name: String) -> String {
         name.reduce(into: "") { $0 += $1.isUppercase && !$0.isEmpty ? " \($1)" : $1.uppercased() }
     }
@@ -116,7 +116,7 @@ extension Schema {
         }
     }
 
-    /// The names of the members that are times, those of inner objects after a full stop.
+    /// The names of the members that are times; a member of an inner object has the name `object.member`.
     var moments: [String] {
         members.flatMap { member in
             let inner = member.schema.members.filter(\.schema.present.isMoment).map { "\(member.name).\($0.name)" }

@@ -10,7 +10,7 @@ enum Terminal {
     static var outputIsTerminal: Bool { isatty(STDOUT_FILENO) == 1 }
     static var errorIsTerminal: Bool { isatty(STDERR_FILENO) == 1 }
 
-    /// The number of columns of the terminal at standard output; nil when there is none or it does not say.
+    /// The number of columns of the terminal at standard output; nil without a terminal, or if its width is unknown.
     static var columns: Int? {
         var size = winsize()
         guard isatty(STDOUT_FILENO) == 1, ioctl(STDOUT_FILENO, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0 else {
@@ -72,7 +72,8 @@ enum Terminal {
 
     /// Asks for a line that is not shown; returns nil at the end of input.
     ///
-    /// Meanwhile the terminal passes on single keys. Its own line buffer ends at 4095 bytes, and tokens may be longer.
+    /// While the user types, the terminal passes on single keys: its own line buffer ends at 4095 bytes, and tokens may
+    /// be longer.
     static func askHidden(_ question: String) -> String? {
         var before = termios()
         guard tcgetattr(STDIN_FILENO, &before) == 0 else { return nil }

@@ -58,7 +58,7 @@ enum UnknownVariables {
 
     /// Returns the prefixes of names that Kubernetes sets in every container, for each of its services.
     ///
-    /// They are `FEDERATION_SERVICE_HOST` and, beside that one, `FEDERATION_SERVICE_PORT…` and `FEDERATION_PORT…`.
+    /// For a variable such as `FEDERATION_SERVICE_HOST`, the prefixes are `FEDERATION_SERVICE_` and `FEDERATION_PORT`.
     ///
     /// Source: https://kubernetes.io/docs/concepts/services-networking/service/#environment-variables
     private static func clusterPrefixes(of names: some Collection<String>) -> [String] {

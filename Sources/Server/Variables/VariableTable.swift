@@ -2,7 +2,7 @@ import Providers
 
 /// Variables that share a table of the documentation.
 struct VariableTable {
-    /// The name in the page's marker.
+    /// The name of the table, which a marker in the documentation page repeats.
     let name: String
     let variables: [any DeclaredVariable]
 

@@ -23,9 +23,9 @@ extension PostgresConnection {
 ///
 /// The table keeps the columns that it had before the adoption. The view `users` shows the properties.
 extension ChangeTransaction {
-    /// Adds the column of a property to the view.
+    /// Adds a property's column to the view `users` of an adopted table.
     ///
-    /// The table gets the column, too, unless it has the column already.
+    /// The adopted table gets the column, too, unless `isThere` says that it has the column already.
     mutating func adoptColumn(of property: Property, in users: UsersTable, isThere: Bool) async throws {
         let column = property.name.text
         _ = try await connection.query(
@@ -41,9 +41,9 @@ extension ChangeTransaction {
         )
     }
 
-    /// Renames a column of the view.
+    /// Renames a property's column in the view `users` of an adopted table.
     ///
-    /// The column of the table keeps its name.
+    /// The column of the adopted table keeps its name.
     mutating func renameAdoptedColumn(from: PropertyName, to: PropertyName, in users: UsersTable) async throws {
         _ = try await connection.query(
             """
@@ -55,7 +55,9 @@ extension ChangeTransaction {
         try await exclusively(script, for: from, orElse: "Try again at a quiet hour.")
     }
 
-    /// Removes a property's column from the view, and drops the column if it was added for the property.
+    /// Removes a property's column from the view `users` of an adopted table.
+    ///
+    /// The adopted table loses the column, too, if the service added the column for the property.
     mutating func releaseAdoptedColumn(of name: PropertyName, in users: UsersTable) async throws {
         let column = try await connection.query(
             """
@@ -83,9 +85,9 @@ extension ChangeTransaction {
         try await changeAdoptedTable(users, added ? "drop column \(quoted(text)) restrict" : nil, for: name)
     }
 
-    /// Replaces the view by a new one.
+    /// Alters an adopted table and creates its view `users` again.
     ///
-    /// In between, the action, if any, alters the table.
+    /// The action is what follows `alter table`. If it is nil, only the view changes.
     mutating func changeAdoptedTable(
         _ users: UsersTable,
         _ action: String?,

@@ -8,18 +8,18 @@ import Postgres
 package struct Adoption: Sendable {
     package let application: StoredApplication
     package let table: ExistingTable
-    /// The columns of the view, in order.
+    /// The columns of the view `users` that will show the adopted table, in order.
     package let columns: [Column]
-    /// The properties to declare for columns of the table.
+    /// The properties that the adoption declares for columns of the table.
     package let declared: [Property]
     /// Whether the service may rewrite the table to add the object ids, even if the table is large.
     private let mayRewrite: Bool
     package let identities: Identities?
 
     package struct Column: Sendable {
-        /// The name in the view.
+        /// The column's name in the view `users`.
         package let name: String
-        /// The name in the table.
+        /// The column's name in the adopted table.
         package let column: String
         /// The definition of a column that the adoption adds; nil for a column that the table has already.
         package let definition: Definition?
@@ -31,17 +31,15 @@ package struct Adoption: Sendable {
         }
     }
 
-    /// A column that the table lacks.
+    /// The definition of a column that the adoption adds to the table.
     package enum Definition: Sendable, Equatable {
-        /// The object id.
-        ///
-        /// Every row needs one.
+        /// The column with the user's id, a UUID that every row needs.
         case objectID
         case system(String)
         case property(PropertyType)
     }
 
-    /// A column with the users' subjects at a provider.
+    /// A column of the table with the users' subjects: their ids at a provider.
     package struct Identities: Sendable {
         package let provider: ProviderName
         package let app: ProviderAppID
@@ -89,7 +87,7 @@ package struct Adoption: Sendable {
         needsObjectIDs && table.column(column("object_id")) == nil && (mayRewrite || table.bytes <= 4 << 20)
     }
 
-    /// Whether the rows get their object ids by updates.
+    /// Whether the rows get their object ids by updates, since the table is not rewritten.
     package var updatesRows: Bool {
         needsObjectIDs && !rewrites && table.column(column("object_id"))?.notNull != true
     }

@@ -9,9 +9,9 @@ import Encodings
 struct AdoptionScript {
     let adoption: Adoption
     let actor: ChangeAuthor
-    /// The foreign keys to the application's users.
+    /// The foreign keys that refer to the application's users table.
     ///
-    /// They will refer to the adopted table.
+    /// The adoption makes them refer to the adopted table.
     let references: [Reference]
 
     struct Reference {
@@ -226,7 +226,7 @@ struct AdoptionScript {
         )
     }
 
-    /// Locks the application's row, as every change of an application does first.
+    /// The SQL that locks the application's row, as every change of an application does first.
     private var guardian: String {
         """
         do $guard$
@@ -273,7 +273,7 @@ struct AdoptionScript {
             """
     }
 
-    /// Raises the revision, which notifies the running instances.
+    /// The SQL that raises the configuration's revision, which notifies the running instances.
     private var revision: String {
         """
         with raised as (

@@ -7,7 +7,7 @@ package struct ExistingTable: Sendable {
     fileprivate let relation: Int64
     package let schema: String
     package let name: String
-    /// The qualified and quoted name.
+    /// The table's qualified and quoted name, for use in SQL.
     package let sql: String
     /// The reason, other than its columns, why no application can adopt the table; nil if there is none.
     package let obstacle: String?
@@ -26,14 +26,14 @@ package struct ExistingTable: Sendable {
 
     package struct Column: Sendable {
         package let name: String
-        /// The type as `format_type` writes it, without a length.
+        /// The column's type as PostgreSQL's function `format_type` writes it, without a length.
         package let type: String
         package let notNull: Bool
         package let hasDefault: Bool
         package let isGenerated: Bool
         /// Whether a foreign key can refer to the column: a unique index covers exactly this column, in all rows.
         package let isUnique: Bool
-        /// The name in the view, for a column that a begun adoption has added; nil for any other column.
+        /// The column's name in the view `users` if a begun adoption has added the column; nil for any other column.
         package let addedAs: String?
     }
 
@@ -137,7 +137,7 @@ extension ExistingTable {
         """
     }
 
-    /// Reads a row of the statement, without the columns of the table.
+    /// Reads a row of `statement(for:)`: everything about the table except its columns.
     fileprivate init(_ row: inout Row) throws(PostgresError) {
         relation = try row.next()
         schema = try row.next()

@@ -33,7 +33,7 @@ extension StoredApplication {
         "select \(columns) from federation.applications a where a.id = \(id.text)"
     }
 
-    /// Reads a row of `columns`; nil for an id that this program could not have written.
+    /// Reads an application from a row with `columns`; nil if its id is malformed.
     init?(_ row: inout Row) throws(PostgresError) {
         let id = ApplicationID(try row.next(String.self))
         let (name, schema) = (try row.next(String.self), try row.next(String.self))

@@ -194,9 +194,9 @@ extension ChangeTransaction {
         )
     }
 
-    /// Removes the settings, the apps and their secrets.
+    /// Removes a provider's settings, its apps and their secrets.
     ///
-    /// The mappings stay.
+    /// The provider's mappings stay.
     func removeProvider(_ provider: ProviderName) async throws {
         try await expectOne(
             """

@@ -5,15 +5,15 @@ import Postgres
 /// An entry of the audit log.
 package struct AuditEntry: Sendable {
     package let id: Int64
-    /// Milliseconds since 1970 UTC.
+    /// The time of the action, in milliseconds since 1970 UTC.
     package let happened: Int64
     package let actor: String
     package let source: String?
     package let application: String?
-    /// `property.declare`, `user.disable`, `refused`, ….
+    /// What the actor did, such as `property.declare` or `user.disable`, or `refused` if the actor lacked the right.
     package let action: String
     package let target: String?
-    /// `{"from": …, "to": …}`, both optional.
+    /// The values before and after the action: `{"from": …, "to": …}`, both optional.
     package let details: JSONValue
 }
 
@@ -23,7 +23,7 @@ package struct AuditFilter: Sendable {
     package var actor: String?
     package var action: String?
     package var target: String?
-    /// Milliseconds since 1970 UTC: `since` is inclusive, `until` exclusive.
+    /// The earliest time of an entry, in milliseconds since 1970 UTC; `until` is the exclusive end.
     package var since: Int64?
     package var until: Int64?
 
@@ -172,7 +172,7 @@ package enum UserReading: String, Sendable {
     case read = "user.read"
     case preview = "user.preview"
     case export = "user.export"
-    /// An export of all users of an application.
+    /// An operator exported all users of an application.
     case exportAll = "users.export"
 }
 

@@ -68,7 +68,7 @@ extension ChangeTransaction {
 }
 
 extension Store {
-    /// Translates the error of a change for the operator.
+    /// Returns the failure that an operator sees for the error of a configuration change.
     func changeFailure(of error: any Error) async -> any Error {
         switch error {
         case let dependents as DependentObjects: await failure(of: dependents)
@@ -88,7 +88,9 @@ extension Store {
         }
     }
 
-    /// Translates violations of the configuration tables' constraints and privileges.
+    /// Returns the failure for a violated constraint of the configuration's tables, or for a missing privilege.
+    ///
+    /// The result is nil for any other error.
     private static func taken(_ error: PostgresError) -> Failure? {
         let message: String? =
             switch (error.sqlState, error.constraint) {

@@ -59,8 +59,8 @@ extension Store {
         }
     }
 
-    /// - Returns: The changed application; and the place that its users have left in a database of its own, nil if they
-    ///   have not left any.
+    /// - Returns: The application after the change; and the place in an own database that its users have left by a
+    ///   deletion or by a move to the main database, nil after any other change.
     private func change(
         _ id: ApplicationID,
         by actor: ChangeAuthor,
@@ -240,7 +240,7 @@ extension Store {
     }
 }
 
-/// The steps of one change, with the audit log entries and the revision that are written with them.
+/// The steps of one configuration change, which also write audit log entries and raise the revision.
 private struct ChangeWork: Sendable {
     let application: ApplicationID
     let actor: ChangeAuthor
@@ -282,8 +282,8 @@ private struct ChangeWork: Sendable {
 
     /// Raises the revision, and returns the changed application.
     ///
-    /// All applications share the row of the revision. If the users have a separate transaction, that row is locked
-    /// only after its commit. So a users' database that hangs delays the configuration of its own applications only.
+    /// All applications share the row of the revision. If the users are in another database, the row is locked only
+    /// after the commit in that database. So a database that hangs delays only the changes of its own applications.
     func conclude(on connection: PostgresConnection) async throws(PostgresError) -> StoredApplication? {
         let result = try await connection.query(StoredApplication.statement(for: application))
         var changed = try result.first(by: StoredApplication.init)
@@ -294,7 +294,7 @@ private struct ChangeWork: Sendable {
     }
 }
 
-/// The transaction of one change, with what its steps know of the application and of each other.
+/// The transaction of one configuration change, with the facts that its steps share.
 ///
 /// A step writes the rows of `federation` first and touches the users table last, since logins wait from then on until
 /// the commit.
@@ -323,7 +323,7 @@ struct ChangeTransaction {
     var isNew = false
     /// The properties that this transaction has declared.
     var declared: Set<PropertyName> = []
-    /// The time until which logins may be kept waiting.
+    /// The time until which this transaction may keep logins waiting; nil while it does not keep any waiting.
     private var waitEnds: ContinuousClock.Instant?
 
     /// How long a change may keep logins waiting.
@@ -430,6 +430,8 @@ struct ChangeTransaction {
     }
 
     /// Returns whether a query about a property finds a row.
+    ///
+    /// If the query takes too long, the failure contains `advice`.
     func exists(_ question: Statement, for property: PropertyName, orElse advice: String) async throws -> Bool {
         try await explaining(property, orElse: advice) { connection throws(PostgresError) in
             try await connection.query(question).count > 0
@@ -447,9 +449,9 @@ struct ChangeTransaction {
         }
     }
 
-    /// Runs a statement that must affect one row.
+    /// Runs a statement that must affect exactly one row, and throws `internal` otherwise.
     ///
-    /// The plan was made from that row, under a lock.
+    /// The row exists, since the change was planned from it and the application's row has been locked since.
     func expectOne(_ statement: Statement, _ what: String) async throws {
         let result = try await connection.query(statement)
         guard result.affectedRows == 1 else {

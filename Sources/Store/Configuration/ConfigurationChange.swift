@@ -22,11 +22,11 @@ package enum ConfigurationChange: Sendable {
 
     /// Adds an API key.
     ///
-    /// Only the key of a server gives access to users other than the session's own.
+    /// Only a server's key gives access to other users than the session's.
     case addKey(label: String, hash: [UInt8], server: Bool)
     case replaceKey(label: String, hash: [UInt8])
     case relabelKey(from: String, to: String)
-    /// Sets whether the key is a server's.
+    /// Sets whether an API key is a server's: whether it gives access to other users than the session's.
     case changeKey(label: String, server: Bool)
     case revokeKey(label: String)
 
@@ -34,23 +34,23 @@ package enum ConfigurationChange: Sendable {
     ///
     /// Creates the provider if there is none.
     case setProvider(ProviderName, kind: ProviderName, enabled: Bool, options: JSONValue)
-    /// Replaces the apps.
+    /// Replaces a provider's apps.
     ///
-    /// Their order is the order in which they are tried.
+    /// A login tries the apps in the given order.
     case setProviderApps(ProviderName, [App])
     case removeProvider(ProviderName)
 
-    /// Adds the property's column behind the others.
+    /// Declares a property and adds its column to the users table.
     ///
-    /// Moves the undeclared values that clients have written under the property's name into the column.
+    /// If the operator has already added a column of that name and of the right type, the property uses that column.
     ///
-    /// If the operator has already added a column of that name and of the right type, that column is used.
+    /// The step moves values that clients have written under the name of the undeclared property into the column.
     case declareProperty(Property)
-    /// Renames the column.
+    /// Renames a declared property and its column.
     ///
-    /// The record of what the mapping wrote last (`untilEdited`) gets the new name, too.
+    /// The record of the values that the mapping wrote last (`untilEdited`) gets the new name, too.
     case renameProperty(from: PropertyName, to: PropertyName)
-    /// Changes the column's type to one that holds every value of the old type.
+    /// Changes a property's type, and its column's, to one that holds every value of the old type.
     case widenProperty(PropertyName, to: PropertyType)
     /// Changes who may write and see the property, and whether it is required (NOT NULL of its column).
     case changeProperty(Property)
@@ -65,7 +65,7 @@ package enum ConfigurationChange: Sendable {
 
     /// Creates a revision of a provider's mapping and activates it.
     ///
-    /// The document is in the list form.
+    /// The document is in the list form: an array with one element for each entry of the mapping.
     case setMapping(ProviderName, JSONValue)
 
     /// The wanted state of an app at a provider.
@@ -99,7 +99,7 @@ extension ConfigurationChange {
         }
     }
 
-    /// Whether the application's users have no separate database after the step.
+    /// Whether the application has no database of its own after the step: a deletion, or a move to the main database.
     var leavesOwnDatabase: Bool {
         switch self {
         case .delete, .move(to: nil): true
@@ -125,7 +125,7 @@ package struct PlannedChange: Sendable {
     package let action: String
     /// The target within the application: a key's label, a property's name; nil for the application as a whole.
     package let target: String?
-    /// The values before and after the change; nil stands for an absent value.
+    /// The value before the change, as `to` is the value after it; nil stands for an absent value.
     package let from: JSONValue?
     package let to: JSONValue?
 

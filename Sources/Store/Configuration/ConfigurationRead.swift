@@ -31,7 +31,9 @@ extension Store {
         return try result.all(by: StoredApplication.init)
     }
 
-    /// Returns what an instance needs to refresh its copy: all ids, and the applications that changed since a revision.
+    /// Returns all applications' ids, and the applications that changed since a revision.
+    ///
+    /// An instance refreshes its copy of the configuration by this.
     ///
     /// No change is lost between two copies. A transaction that changes configuration takes its revision by updating
     /// the one row of `federation.configuration`, and keeps that row locked until it commits. So revisions become
@@ -65,20 +67,20 @@ extension Store {
     }
 }
 
-/// The configuration at one point in time.
+/// The ids of all applications, and the applications that changed since a revision, all read at one point in time.
 package struct ConfigurationCopy: Sendable {
     package let revision: Int64
     package let ids: Set<ApplicationID>
     package let changed: [StoredApplication]
 }
 
-/// An announcement about the configuration.
+/// An announcement to an instance that the configuration may have changed.
 package enum ConfigurationAnnouncement: Sendable {
-    /// A change has been committed.
+    /// A transaction has changed the configuration.
     case changed
-    /// A connection was made, at the start or after a loss.
+    /// The instance has connected to PostgreSQL to receive notifications, at its start or after a lost connection.
     ///
-    /// Notifications may have been missed. The server may also be another one, which lacks some changes.
+    /// The instance may have missed notifications. The server may also be another one, which lacks some changes.
     case connected
 }
 

@@ -2,13 +2,13 @@ package import Domain
 import Postgres
 
 extension Store {
-    /// The limit of undeclared names of one application (decision D4).
+    /// The maximum number of names of undeclared properties of one application (decision D4).
     package static let dynamicNamesAllowed = 100
 
     /// Registers names of undeclared properties that a client's mapping writes.
     ///
     /// The application's row is locked first, so that concurrent logins cannot exceed the limit together. The other
-    /// locks follow in the order of `change`.
+    /// locks follow in the order that the documentation of `change` gives.
     ///
     /// - Throws: `mapping_target_not_allowed` if the application would have more than 100.
     package func registerDynamicNames(_ names: [PropertyName], of application: ApplicationID) async throws(Failure) {

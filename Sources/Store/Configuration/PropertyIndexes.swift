@@ -9,7 +9,7 @@ package struct PropertyIndexState: Sendable {
     ///
     /// If not, it is being built, or will be.
     package let isReady: Bool
-    /// The obstacle of the last build.
+    /// Why the last attempt to build the index failed; nil if the index is ready or no attempt failed.
     package let problem: String?
 }
 
@@ -47,9 +47,10 @@ struct PropertyIndex: Sendable {
         /// An index of all trigrams of a text, ignoring case (pg_trgm).
         case parts
 
-        /// Older versions do not know indexes of parts.
+        /// The beginning of the names of indexes of this form.
         ///
-        /// A separate prefix keeps these versions from dropping them.
+        /// Older versions of the service do not know trigram indexes. A separate prefix keeps these versions from
+        /// dropping them.
         fileprivate var prefix: String { self == .parts ? "federation_parts_" : "federation_indexed_" }
     }
 
@@ -62,7 +63,7 @@ struct PropertyIndex: Sendable {
         return form.prefix + String(repeating: "0", count: 16 - number.utf8.count) + number
     }
 
-    /// Reads a row of `indexQuestion`.
+    /// Reads an index from a row of `UsersTable.indexQuestion`.
     init(_ row: inout Row) throws(PostgresError) {
         name = try row.next()
         schema = try row.next()
@@ -84,7 +85,7 @@ struct PropertyIndex: Sendable {
 extension Property {
     /// Returns the forms of the property's indexes.
     ///
-    /// The property `name` has an index of parts, too, if the server has pg_trgm.
+    /// The property `name` has a trigram index, too, if the server has pg_trgm.
     fileprivate func indexForms(withParts: Bool) -> [PropertyIndex.Form] {
         [type.isText ? .text : .value] + (withParts && name == .name ? [.parts] : [])
     }
@@ -132,7 +133,7 @@ extension UsersTable {
         return "create index concurrently \(name) on \(table) using gin (\(quoted(column)) \(classes).gin_trgm_ops)"
     }
 
-    /// The query whether the server has pg_trgm.
+    /// The query that tells whether the server has the extension pg_trgm, for indexes of parts of a text.
     static let partsQuestion: Statement = "select exists (select from pg_available_extensions where name = 'pg_trgm')"
 
     func indexes(on connection: PostgresConnection) async throws(PostgresError) -> [PropertyIndex] {
@@ -231,7 +232,9 @@ extension Store {
         }
     }
 
-    /// Makes the plan again under the lock, and carries it out.
+    /// Builds the missing indexes and drops the superfluous ones, on a connection that holds the lock for this work.
+    ///
+    /// The indexes are compared again, since another instance may have changed them before the lock was acquired.
     private func reconcile(
         _ place: ApplicationPlace,
         _ users: UsersTable,
@@ -274,7 +277,7 @@ extension Store {
         return .done(built: plan.missing.count, dropped: plan.superfluous.count)
     }
 
-    /// Returns an error that leaves the connection usable, and throws any other.
+    /// Returns an error after which the connection is still usable, and throws any other error.
     private static func passing(_ error: PostgresError) throws(PostgresError) -> PostgresError {
         guard case .server = error, error.handling != .dropConnection else { throw error }
         return error
@@ -287,7 +290,7 @@ extension Store {
         """
     }
 
-    /// Reads a row of `indexedProperties`; nil for values that this program could not have written.
+    /// Reads a row of `indexedProperties`; nil if the property's name or type is malformed.
     private static func indexedProperty(
         _ row: inout Row
     ) throws(PostgresError) -> (property: Property, problem: String?)? {

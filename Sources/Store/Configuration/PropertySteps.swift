@@ -70,7 +70,10 @@ extension ChangeTransaction {
         if isTracked { try await exclusively(written.move(to: to), for: from, orElse: WrittenValues.advice) }
     }
 
-    /// Returns whether an earlier attempt at this change has renamed the column, but died before its second commit.
+    /// Returns whether an earlier, interrupted attempt at this change has already renamed the column.
+    ///
+    /// If the users are in a database of their own, that database commits first. The attempt ended before the main
+    /// database committed.
     private func isRenamed(_ from: PropertyName, _ to: PropertyName, in users: UsersTable) async throws -> Bool {
         guard users.place.database != nil, try await users.column(from, on: tables) == nil else { return false }
         return try await users.column(to, on: tables) != nil
@@ -163,9 +166,9 @@ extension ChangeTransaction {
 
     // MARK: What the steps share
 
-    /// Stores the declaration of a property, behind the others.
+    /// Stores the declaration of a property as the last one.
     ///
-    /// The caller takes care of its column.
+    /// The caller adds the property's column.
     private func register(_ property: Property) async throws {
         let added = try await connection.query(
             """

@@ -5,9 +5,9 @@ package import Encodings
 package struct StoredApplication: Sendable {
     package let id: ApplicationID
     package let name: String
-    /// The PostgreSQL schema of its users.
+    /// The PostgreSQL schema with the application's users.
     package let schema: String
-    /// The database of that schema; nil for the main database.
+    /// The variable with the URL of the application's own database; nil if its users are in the main database.
     package let database: DatabaseVariable?
     /// The configuration's revision at the application's last change: its entity tag.
     package internal(set) var revision: Int64
@@ -24,12 +24,12 @@ package struct StoredApplication: Sendable {
     /// Built-in and declared properties.
     package let properties: [Property]
     package let dynamicNames: Set<PropertyName>
-    /// Milliseconds since 1970 UTC, as everywhere.
+    /// The time of the application's creation, in milliseconds since 1970 UTC.
     package let created: Int64
     package internal(set) var updated: Int64?
     /// The names of the database columns that cannot be read.
     ///
-    /// The members of these columns are empty.
+    /// The members of this structure that those columns fill are empty.
     package internal(set) var unreadable: [String] = []
     /// The environment variables that a document named for keys and secrets, by their places in the document.
     ///
@@ -42,7 +42,7 @@ package struct StoredApplication: Sendable {
         /// The SHA-256 hash of the key's text.
         package let hash: [UInt8]
         package let created: Int64
-        /// Whether the key is a server's: see `KeyKind`.
+        /// Whether the key is a server's: only such a key gives access to other users than the session's.
         package let server: Bool
 
         package init(label: String, hash: [UInt8], created: Int64, server: Bool = false) {
@@ -58,7 +58,7 @@ package struct StoredApplication: Sendable {
         /// The provider kind; the provider's name is the operator's choice.
         package let kind: ProviderName
         package let enabled: Bool
-        /// The other settings of the operator, not decoded.
+        /// The provider's options as the operator has set them, not decoded.
         package let options: JSONValue
         package let apps: [App]
     }
@@ -86,7 +86,7 @@ package struct StoredApplication: Sendable {
     }
 }
 
-/// A stored secret: AES-256-GCM under the master key with that id (decision D15).
+/// A secret as stored: encrypted by AES-256-GCM with the master key whose id is `keyID` (decision D15).
 package struct EncryptedSecret: Sendable, Equatable {
     package let bytes: [UInt8]
     package let keyID: String

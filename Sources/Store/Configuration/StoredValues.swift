@@ -23,10 +23,10 @@ struct DynamicValues {
 
     private var key: String { literal(property.name) }
 
-    /// Finds one user with such a value.
+    /// The query that finds one user with a value under the property's name that is not yet in the column.
     var some: Statement { Statement(sql: "select 1 from \(table) where dynamic ? \(key) limit 1") }
 
-    /// Moves the values that fit the type.
+    /// The statement that moves the values that fit the property's type into its column.
     var move: Statement {
         Statement(
             sql: """
@@ -36,7 +36,7 @@ struct DynamicValues {
         )
     }
 
-    /// The failure for values that could not be moved.
+    /// The failure for values that do not fit the property's type, so that they could not be moved to its column.
     var misfit: Failure {
         Failure(
             .valueNotConvertible,
@@ -67,7 +67,7 @@ struct DynamicValues {
         }
     }
 
-    /// Whether a value other than null has the form of the type.
+    /// The SQL condition that a value other than null has the form of the property's type.
     ///
     /// The conversion then checks the range.
     private var fits: String {
@@ -94,10 +94,10 @@ struct DynamicValues {
     private func matches(_ pattern: String) -> String { " and \(text) ~ '^(\(pattern))$'" }
 }
 
-/// The values that the mapping wrote last to one property.
+/// The record of the values that the mapping wrote last to one property.
 ///
-/// They are in `identities.written`, under the property's name, if the property is mapped until it is edited
-/// (`untilEdited`).
+/// The record is in `identities.written`, under the property's name. It exists if the mapping writes the property only
+/// until the value is edited (`untilEdited`).
 struct WrittenValues {
     static let advice = """
         Declare another property instead, let the mapping write that one, copy the values in small steps, and remove the old one.
@@ -114,10 +114,10 @@ struct WrittenValues {
         key = literal(property)
     }
 
-    /// Finds one identity that has such a value.
+    /// The query that finds one identity with a recorded value of the property.
     var some: Statement { Statement(sql: "select 1 from \(table) where written ? \(key) limit 1") }
 
-    /// Moves the values to another name.
+    /// Returns the statement that moves the recorded values to another property's name.
     func move(to name: PropertyName) -> Statement {
         Statement(
             sql: """
@@ -128,7 +128,7 @@ struct WrittenValues {
         )
     }
 
-    /// Converts the values to another type.
+    /// Returns the statement that converts the recorded values to another type.
     func widen(_ widening: Widening) -> Statement {
         let value = widening.value(of: "(written ->> \(key))::\(widening.from.sqlType)")
         return Statement(

@@ -16,9 +16,9 @@ struct UsersTable: Sendable, Hashable {
 
     var schema: String { place.schema }
 
-    /// The name for reading and writing rows.
+    /// The qualified and quoted name of the table or view `users`, by which rows are read and written.
     var users: String { quoted(schema) + ".users" }
-    /// The table whose columns are altered.
+    /// The name of the table whose columns are altered: the adopted table, if there is one, or else `users`.
     var table: String { adopted ?? users }
     var identities: String { quoted(schema) + ".identities" }
 
@@ -31,7 +31,7 @@ struct UsersTable: Sendable, Hashable {
         let type: String
         let notNull: Bool
         let isGenerated: Bool
-        /// Whether the constraint of `Requirement` is validated; nil if the column has no such constraint.
+        /// Whether the CHECK constraint that forbids NULL (`Requirement`) is validated; nil if the column has none.
         let isValidated: Bool?
     }
 

@@ -11,10 +11,10 @@ struct Widening {
     let from: PropertyType
     let to: PropertyType
 
-    /// Whether both types have the same column type.
+    /// Whether both types are stored in columns of the same PostgreSQL type.
     var keepsColumn: Bool { from.sqlType.hasSameBytes(as: to.sqlType) }
 
-    /// Returns an expression of the wider type for an expression of the narrower one.
+    /// Returns the SQL expression that converts an expression of the narrower type to the wider type.
     func value(of value: String) -> String {
         switch (from, to) {
         case (.dateTime, .json):

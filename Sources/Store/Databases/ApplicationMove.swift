@@ -9,7 +9,7 @@ extension ChangeTransaction {
     private static let belongings = ["deletion_requests", "imports", "import_refusals"]
     /// The maximum number of rows that are counted to compare a table with its copy.
     ///
-    /// Two larger tables pass as equal.
+    /// If both tables have more rows, they pass as equal.
     private static let maxCounted: Int64 = 100_000
 
     /// Records in an application's own database that the database holds the application.
@@ -72,7 +72,7 @@ extension ChangeTransaction {
         self.place = place
     }
 
-    /// Compares the users in a database with their copy in the other.
+    /// Compares an application's users in the database `source` with their copy in the database `target`.
     private func compare(
         _ source: PostgresConnection,
         _ target: PostgresConnection,
@@ -151,9 +151,9 @@ extension ChangeTransaction {
         if schema.count > 0 { try await retire(place.schema, on: connection) }
     }
 
-    /// Renames the former schema, so that nothing finds it.
+    /// Renames the schema that an application's users have left, so that no statement finds it.
     ///
-    /// The operator drops it.
+    /// The operator drops the schema later.
     private static func retire(_ schema: String, on connection: PostgresConnection) async throws {
         try await refuseTakenName(ofRetired: schema, on: connection)
         _ = try await connection.query(

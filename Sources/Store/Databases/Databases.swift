@@ -139,7 +139,7 @@ package final class Databases: Sendable {
         throw first?.problem(holding: application) ?? .away(variable)
     }
 
-    // MARK: Looks
+    // MARK: Checks
 
     /// Checks a database periodically and on demand.
     private func watch(_ database: OwnDatabase) async {
@@ -163,7 +163,7 @@ package final class Databases: Sendable {
         }
     }
 
-    /// Returns what a check finds; nil if the check decides nothing.
+    /// Checks a database and returns the result; nil if the check decides nothing.
     ///
     /// A check decides nothing while the main database does not respond. Neither does a single late check of a usable
     /// database.
@@ -222,7 +222,9 @@ final class OwnDatabase: Sendable {
     let sight = NIOLockedValueBox<ReadOutcome?>(nil)
     /// Whether the latest check timed out.
     let isLate = NIOLockedValueBox(false)
-    /// Requests for a check.
+    /// The stream of requests for a check of the database.
+    ///
+    /// A request that arrives during a check causes one more check.
     let looks = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
 
     init(variable: DatabaseVariable, client: PostgresClient) {

@@ -148,7 +148,7 @@ struct Shards: Sendable {
 }
 
 extension ArraySlice<UInt8> {
-    /// The unquoted name at the start of the text.
+    /// The beginning of the text that consists of the characters of an unquoted SQL name.
     fileprivate var name: ArraySlice<UInt8> {
         prefix { byte in
             switch byte {

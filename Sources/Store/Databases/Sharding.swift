@@ -71,7 +71,7 @@ final class Sharding: Sendable {
         return shards
     }
 
-    /// Returns the rewriting of statements about an application's users; nil if they are sent unchanged.
+    /// Returns how statements about an application's users are rewritten for Citus; nil if they are sent unchanged.
     func detour(ofSchema schema: String) async throws(PostgresError) -> StatementDetour? {
         guard let shards = try await shards(ofSchema: schema) else { return nil }
         return StatementDetour { statement, connection throws(PostgresError) in

@@ -14,13 +14,13 @@ struct Tables: Sendable {
     /// The application's schema in the main database; nil for the configuration, and for users in another database.
     private let schema: String?
 
-    /// Selects the configuration, in the main database.
+    /// Selects the tables of the configuration, which are in the main database.
     init(ofConfigurationIn databases: Databases) {
         self.databases = databases
         (place, schema) = (nil, nil)
     }
 
-    /// Selects the schema `federation` in the database of an application's users.
+    /// Selects the tables of the schema `federation` in the database that has an application's users.
     init(besideUsersOf application: ApplicationID, at variable: DatabaseVariable?, in databases: Databases) {
         self.databases = databases
         place = variable.map { ($0, application) }
@@ -46,7 +46,9 @@ struct Tables: Sendable {
     /// Whether Citus may distribute the tables; true until that has been queried.
     private var mayBeSharded: Bool { schema != nil && !databases.sharding.isAbsent }
 
-    /// Returns whether no statement can use both these tables and the configuration.
+    /// Returns whether no statement can use both these tables and the configuration's.
+    ///
+    /// That is so if the tables are in a database of the application's own, or if Citus distributes them.
     func areElsewhere() async throws(PostgresError) -> Bool {
         if place != nil { return true }
         return try await shards() != nil
@@ -58,7 +60,7 @@ struct Tables: Sendable {
         return try await databases.sharding.shards(ofSchema: schema)
     }
 
-    /// Returns the rewriting of statements about the tables; nil if they are sent unchanged.
+    /// Returns how statements about the tables are rewritten for Citus; nil if they are sent unchanged.
     func detour() async throws(PostgresError) -> StatementDetour? {
         guard let schema, mayBeSharded else { return nil }
         return try await databases.sharding.detour(ofSchema: schema)
@@ -143,7 +145,9 @@ struct Tables: Sendable {
         return false
     }
 
-    /// Writes the audit log entries of a transaction, after which the transaction may only take locks.
+    /// Writes the audit log entries of a transaction that has written everything else.
+    ///
+    /// From now on the transaction may only take locks.
     ///
     /// The log is in the main database. If the users are in another one, the entries are committed before the
     /// transaction. So no change of users lacks its entry. The entry of a transaction whose commit failed stays

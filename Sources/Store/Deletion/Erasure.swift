@@ -208,7 +208,7 @@ private struct ErasureWork: Sendable {
         return (.identity(of: user, tokens: lost), isBanned)
     }
 
-    /// Stores the obstacle, and writes an audit log entry if it differs from the previous obstacle.
+    /// Stores the obstacle to the erasure, and writes an audit log entry if the previous obstacle was another one.
     func note(_ obstacle: String, on connection: PostgresConnection, by actor: ChangeAuthor) async throws {
         let noted = try await connection.query(
             """
@@ -223,7 +223,7 @@ private struct ErasureWork: Sendable {
         try await tables.record([entry], by: actor, with: connection)
     }
 
-    /// Stores the time of the attempt, whatever the error.
+    /// Stores the time of a failed attempt at the erasure, whatever the error was.
     func noteAttempt(on connection: PostgresConnection) async throws(PostgresError) {
         _ = try await connection.query(
             "update federation.deletion_requests set attempted = now() where code = \(code) and done is null"

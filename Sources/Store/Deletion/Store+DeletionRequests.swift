@@ -38,12 +38,12 @@ package struct NewDeletionRequest: Sendable {
     }
 }
 
-/// The state of a deletion request, without the user.
+/// The state of a deletion request, without any data of the user.
 package struct StoredDeletionRequest: Sendable {
     package let code: String
     /// The requesting provider; nil if the stored text is no provider name.
     package let provider: ProviderName?
-    /// Milliseconds since 1970 UTC, like all times.
+    /// The time of the request, in milliseconds since 1970 UTC.
     package let requested: Int64
     /// The time at which the erasure is due.
     package let due: Int64
@@ -167,7 +167,7 @@ extension Store {
         """
     }
 
-    /// Returns due requests, the oldest first.
+    /// Returns the deletion requests of an application that are due, the oldest first.
     package func dueDeletions(of application: Application, limit: Int) async throws(Failure) -> [DueDeletion] {
         let result = try await query(
             """

@@ -2,8 +2,8 @@ package import Domain
 
 /// A kind of encrypted values.
 ///
-/// The raw value is the member of the API with the number of values. The title is the column of `federation secrets
-/// status`. Columns have the order of the cases.
+/// The API reports the number of values of each kind in a member with the raw value as its name. The command
+/// `federation secrets status` prints them in columns with the titles, in the order of the cases.
 package enum EncryptedKind: String, Sendable, CaseIterable {
     /// App secrets and secret options.
     case secrets = "count"
@@ -15,7 +15,7 @@ package enum EncryptedKind: String, Sendable, CaseIterable {
     case factors
     /// Keys that sign tokens.
     case tokenKeys
-    /// The key of bans.
+    /// The key for the hashes by which banned identities are recognized.
     case banKeys
     /// Short-lived values: login codes that wait to be exchanged, and mails that wait to be sent.
     case passing
@@ -47,7 +47,7 @@ package struct EncryptedColumn: Sendable {
     /// The columns that identify a row within the application.
     let key: [Key]
     var owner = Owner.service
-    /// The SQL condition of the rows to consider.
+    /// The SQL condition for the rows whose ciphertexts are counted and re-encrypted.
     var condition = "true"
     /// The audit log entry of each rotation step.
     var entry: Entry?
@@ -55,7 +55,7 @@ package struct EncryptedColumn: Sendable {
     ///
     /// Nil if a rotation skips the column. The values of such a column expire before the rotation ends.
     var unopened: Unopened?
-    /// Returns the text for a row that a ciphertext is bound to, given the values of the columns in `key`.
+    /// Returns the text that binds a ciphertext to its row, given the values of the columns in `key`.
     ///
     /// The text is unique within the table and the application.
     package var row: @Sendable ([String]) -> String = { $0.joined(separator: "/") }
@@ -63,11 +63,11 @@ package struct EncryptedColumn: Sendable {
     enum Key {
         case text(String)
         case id(String)
-        /// A column of bytes, which as text are base64url.
+        /// A column of bytes; its values are written as base64url.
         case bytes(String)
     }
 
-    /// The owner of a table.
+    /// What the rows of a table with an encrypted column belong to.
     enum Owner {
         /// The service as a whole: the table is in the schema `federation`.
         case service
@@ -96,7 +96,7 @@ package struct EncryptedColumn: Sendable {
         ///
         /// The failure tells the operator what the value was and how to repair it.
         case refused(@Sendable (EncryptedValue) -> String, remedy: String)
-        /// The row is updated by this SQL, and does without the value from then on.
+        /// The rotation removes the value from its row by these SQL assignments, since the service can do without it.
         case forgotten(String)
         case removed
     }
@@ -188,7 +188,7 @@ extension EncryptedColumn {
         )
     )
 
-    /// Includes removed factors that a reversal may restore.
+    /// The secrets of users' second factors, including those of removed factors that a reversal may restore.
     package static let factors = EncryptedColumn(
         kind: .factors,
         table: "factors",
@@ -206,9 +206,9 @@ extension EncryptedColumn {
         Take it away (federation delete applications/APP/users/ID/factors, federation delete operators/NAME/factors)
         """
 
-    /// Mails that are waiting or being sent.
+    /// The contents of mails that are waiting or being sent.
     ///
-    /// An instance that is sending a mail has already read it.
+    /// An instance that is sending a mail has already read its content.
     package static let mails = EncryptedColumn(
         kind: .passing,
         table: "mails",
@@ -234,9 +234,9 @@ extension EncryptedColumn {
 /// A ciphertext with its location.
 package struct EncryptedValue: Sendable {
     package let column: EncryptedColumn
-    /// Nil for a value of the service itself.
+    /// The application that the value belongs to; nil for a value of the service itself.
     package let application: ApplicationID?
-    /// The values of the columns in the column's `key`.
+    /// The values of the columns that identify the row (`EncryptedColumn.key`), as texts in their order.
     package let key: [String]
     package let secret: EncryptedSecret
 

@@ -105,7 +105,7 @@ extension EncryptedColumn {
             """
     }
 
-    /// Returns the entries of the audit log.
+    /// Returns the audit log entries that record the re-encryption of values.
     fileprivate func entries(
         about values: [EncryptedValue],
         under keyID: String,

@@ -7,7 +7,7 @@ import Postgres
 package struct FactorProofRule: Sendable {
     /// The maximum age, in seconds, of the authentication, and of the second factor of a user who has one.
     let seconds: Int
-    /// The limit of factors of a user.
+    /// The maximum number of factors of a user.
     let max: Int
 
     package init(seconds: Int, max: Int) {
@@ -127,7 +127,7 @@ extension Store {
         }
     }
 
-    /// Records that the user of a session has just shown a second factor, and uses up its single-use part.
+    /// Records that the user of a session has just shown a second factor, and uses the factor's code up.
     ///
     /// - Parameters:
     ///   - factor: The shown factor.
@@ -171,8 +171,9 @@ extension Store {
 extension NewFactor {
     /// Returns the statement that adds the factor to a user.
     ///
-    /// It has no effect if the factor, or its credential, is stored already. The factor's creation time is that of the
-    /// statement. It is therefore later than that of the reversal link, which is made before.
+    /// The statement has no effect if the factor, or its credential, is stored already. It stores its own time, not the
+    /// transaction's, as the factor's creation time. So the factor is younger than the reversal link, which the same
+    /// transaction stores before.
     func insertion(for user: ObjectID, schema: String) -> Statement {
         insertion(for: user, into: "\(identifier: schema).factors")
     }

@@ -2,10 +2,10 @@ package import Domain
 import Postgres
 
 extension Store {
-    /// Returns the failure of a login of a verified identity that needs a second factor.
+    /// Returns the failure of a login by a verified identity if the login needs a second factor.
     ///
-    /// The write of the login would decide the same. The result is nil for a disabled user, since the login itself
-    /// refuses a disabled user.
+    /// The statement that writes the login would decide the same. The result is nil for a disabled user, since the
+    /// login itself refuses a disabled user.
     ///
     /// - Returns: `second_factor_required`, `second_factor_enrolment_required`, or nil.
     /// - Throws: `store_unavailable` and its like.

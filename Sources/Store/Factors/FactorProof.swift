@@ -14,7 +14,7 @@ package final class FactorProof: Sendable {
         case enrolled(NewFactor)
     }
 
-    /// The kind of evidence, which determines the statement.
+    /// The kind of evidence, which determines the SQL statement: whether the factor was shown or enrolled.
     package enum Kind: Sendable {
         case shown, enrolled
     }
@@ -22,7 +22,7 @@ package final class FactorProof: Sendable {
     /// The user of the pending login; nil if the user did not exist yet.
     package let user: ObjectID?
     package let evidence: Evidence
-    /// The key of the attempt counter, a SHA-256 hash; nil if nothing could be guessed.
+    /// The key under which guesses at the factor are counted, a SHA-256 hash; nil if nothing could be guessed.
     ///
     /// A success ends the lockout that wrong guesses have caused.
     package let guess: [UInt8]?
@@ -56,13 +56,13 @@ package final class FactorProof: Sendable {
 /// A factor that a user has shown, with its single-use part.
 package struct ShownFactor: Sendable {
     package let id: ObjectID
-    /// The time step of a code.
+    /// The time step of the code from an authenticator app (RFC 6238); nil for another factor.
     ///
-    /// It must be later than every step shown before.
+    /// The step must be later than that of every code shown before.
     package let step: Int64?
-    /// The stored form of a recovery code.
+    /// The hash of the recovery code that the user has shown; nil for another factor.
     package let code: String?
-    /// The passkey's own count of signatures; 0 for a passkey that does not count.
+    /// The signature counter of the passkey (WebAuthn), 0 for a passkey that does not count; nil for another factor.
     package let signCount: Int64?
 
     package init(id: ObjectID, step: Int64? = nil, code: String? = nil, signCount: Int64? = nil) {
@@ -80,9 +80,9 @@ package struct NewFactor: Sendable {
     package let label: String?
     /// The secret that the codes are computed from, or the address that they are sent to.
     package let secret: EncryptedSecret?
-    /// The time step of the code that was shown at the enrolment.
+    /// The time step of the code from an authenticator app (RFC 6238) that was shown at the enrolment.
     package let step: Int64?
-    /// Recovery codes in their stored form.
+    /// The hashes of the recovery codes; empty for another factor.
     package let codes: [String]
     package let passkey: StoredPasskey?
 
@@ -108,7 +108,7 @@ package struct NewFactor: Sendable {
 /// A stored passkey.
 package struct StoredPasskey: Sendable {
     package let credentialID: [UInt8]
-    /// The COSE key (RFC 9052 §7).
+    /// The public key in the encoding of COSE (RFC 9052 §7).
     package let publicKey: [UInt8]
     package var signCount: Int64
     package let isBackupEligible: Bool

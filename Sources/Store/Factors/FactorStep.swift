@@ -7,9 +7,9 @@ import Postgres
 /// So only one statement can use up a single-use factor, and without the factor nothing is written.
 struct FactorStep<Input> {
     private enum Part {
-        /// Checks whether the login needs a factor.
+        /// The step checks whether the login needs a factor.
         case asking
-        /// Uses up a shown factor, or enrols a new one.
+        /// The step uses up a shown factor, or enrols a new one.
         case finishing(FactorProof.Kind)
     }
 
@@ -23,7 +23,7 @@ struct FactorStep<Input> {
     private let deviceHash: @Sendable (Input) -> [UInt8]?
     /// The hash of the new session's token; nil if no session is opened.
     private let opened: Parameter<Input>?
-    /// Whether the pending login is used for the first time.
+    /// The SQL condition that the pending login is used for the first time.
     private let isFresh: SQL<Input>
 
     /// Creates a step that asks for a factor.
@@ -130,7 +130,7 @@ struct FactorStep<Input> {
         }
     }
 
-    /// Returns the conditions for the login to be written.
+    /// Returns the SQL conditions under which the statement writes the login.
     ///
     /// - Parameter conditions: The conditions passed to `expressions(if:)`.
     /// - Returns: These conditions and the step's own. For a shown factor the step's own condition suffices, since the
@@ -139,7 +139,7 @@ struct FactorStep<Input> {
         if case .finishing(.shown) = part { [isSatisfied] } else { conditions + [isSatisfied] }
     }
 
-    /// Whether the factor permits the login.
+    /// The SQL condition that the factor permits the login.
     private var isSatisfied: SQL<Input> {
         switch part {
         case .asking: "(select factor.demand from factor) is null"
@@ -148,7 +148,7 @@ struct FactorStep<Input> {
         }
     }
 
-    /// The branch of a CASE that names the obstacle.
+    /// The branches of a SQL CASE that name the obstacle to the login (`FactorDemand`).
     var refusal: SQL<Input> {
         switch part {
         case .asking:
@@ -162,7 +162,7 @@ struct FactorStep<Input> {
         }
     }
 
-    /// The CTEs after a finished login; nil if there are none.
+    /// The CTEs that store the effects of a verified factor; nil if the step only asks for a factor.
     ///
     /// They read the CTE `person`, whose `object_id` is the user's.
     var consequences: SQL<Input>? {
@@ -195,7 +195,7 @@ struct FactorStep<Input> {
         """
     }
 
-    /// Trusts the device from now on, if the application trusts any.
+    /// The CTE that stores the device as trusted; nil if the application trusts no devices.
     private var trusting: SQL<Input>? {
         guard application.settings.secondFactor.trustedDeviceDays > 0 else { return nil }
         return """
@@ -241,7 +241,7 @@ struct FactorStep<Input> {
             """
     }
 
-    /// Whether the user is the one who began the pending login, or the client repeats the login.
+    /// The SQL condition that the same user began the pending login, or that the client repeats the login.
     private var isUser: SQL<Input> { "(\(user) is not distinct from \(putOff) or \(isRepeated))" }
 
     /// Whether the passkey to enrol is a factor already: a credential belongs to one user.
@@ -291,9 +291,9 @@ struct FactorStep<Input> {
         application.settings.secondFactor.demand == .off ? "false" : hasFactor(user, in: application)
     }
 
-    /// The demand on a user who has a factor.
+    /// The SQL expression that demands a factor of a user who has one.
     ///
-    /// There is none on a trusted device.
+    /// It is NULL on a trusted device.
     private var ifNotTrusted: SQL<Input> {
         let word: SQL<Input> = "\(literal: FactorDemand.factor.rawValue)"
         guard application.settings.secondFactor.trustedDeviceDays > 0 else { return word }
@@ -305,7 +305,7 @@ struct FactorStep<Input> {
             """
     }
 
-    /// The branch of the CASE that demands an enrolment.
+    /// The branch of a SQL CASE that demands an enrolment; empty if the application requires no factor of any user.
     private var ifRequired: SQL<Input> {
         Self.isRequired(user, in: application).map { "when \($0) then \(literal: FactorDemand.enrolment.rawValue)" }
             ?? ""
@@ -326,7 +326,7 @@ struct FactorStep<Input> {
     }
 }
 
-/// The obstacles to a login's write, by their names in statements.
+/// The reasons why second factors prevent a login; the raw values are their names in SQL statements.
 enum FactorDemand: String {
     /// The user must show a factor.
     case factor
@@ -334,7 +334,7 @@ enum FactorDemand: String {
     case enrolment
     /// The shown factor is not valid any more, or the login belongs to another user by now.
     case unusable
-    /// The passkey to enrol is a factor already.
+    /// The passkey to enrol is already a user's factor.
     case taken
 }
 

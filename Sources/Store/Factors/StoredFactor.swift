@@ -9,12 +9,12 @@ package struct StoredFactor: Sendable {
     package let kind: FactorKind
     package let label: String?
     package let secret: EncryptedSecret?
-    /// The latest time step of which a code was shown; -1 for none.
+    /// The time step (RFC 6238) of the latest code that the user has shown; -1 for none.
     package var step: Int64
-    /// The remaining recovery codes, in their stored form.
+    /// The hashes of the unused recovery codes.
     package var codes: [String]
     package var passkey: StoredPasskey?
-    /// Milliseconds since 1970, like `lastUsed`.
+    /// The time of the enrolment, in milliseconds since 1970, like `lastUsed`.
     package let created: Int64
     package let lastUsed: Int64?
 }
@@ -26,9 +26,9 @@ extension StoredFactor {
         f.sign_count, f.backup_eligible, f.transports, f.created, f.used
         """
 
-    /// Reads the last columns of a row.
+    /// Reads a factor from the last columns of a row.
     ///
-    /// The result is nil if this version does not know the kind, or if an outer join has found no factor.
+    /// The result is nil if this version does not know the factor's kind, or if an outer join has found no factor.
     init?(_ row: inout Row) throws(PostgresError) {
         guard !row.isNullNext else {
             row.skipRest()
@@ -64,11 +64,11 @@ extension StoredFactor {
 
 /// The user who must show a factor, with the user's factors.
 package struct FactorHolder: Sendable {
-    /// The user; nil while there is none.
+    /// The user; nil if the login's user does not exist yet.
     package let user: ObjectID?
     /// The factors, the oldest first.
     package let factors: [StoredFactor]
-    /// The database's time.
+    /// The database's time when the factors were read.
     package let now: StoreMoment
 }
 

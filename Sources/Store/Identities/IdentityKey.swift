@@ -3,7 +3,7 @@ import FoundationEssentials
 import Postgres
 
 extension IdentityKey {
-    /// Creates an identity from its columns; nil for texts that this program could not have written.
+    /// Creates an identity from the texts of its columns; nil if one of them is malformed.
     init?(provider: String, app: String, subject: String) {
         guard let provider = ProviderName(provider), let app = ProviderAppID(app), let subject = Subject(subject) else {
             return nil
@@ -20,7 +20,7 @@ extension IdentityKey {
         )
     }
 
-    /// The condition for a row of `identities`, or of a table with the same columns.
+    /// The SQL condition for the row of this identity in `identities`, or in a table with the same columns.
     var condition: Statement {
         "provider = \(provider.text) and provider_app = \(app.text) and subject = \(subject.text)"
     }

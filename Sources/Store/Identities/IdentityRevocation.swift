@@ -4,9 +4,11 @@ import Postgres
 
 /// The end of an app's access to a user, as a provider reports it.
 package struct IdentityRevocation: Sendable {
-    /// The part of the access that is revoked.
+    /// What the provider reports as revoked: all access up to a time, or one token.
     package enum Scope: Sendable {
-        /// The app's access until a time, in Unix seconds. A login after that second makes the revocation void.
+        /// All access that the app got until a time, in Unix seconds.
+        ///
+        /// A login after that second makes the revocation void.
         ///
         /// The row of an identity that is already revoked does not change.
         case access(until: Int64)
@@ -34,7 +36,7 @@ package struct IdentityRevocation: Sendable {
         self.endsSessions = endsSessions
     }
 
-    /// The assignments of the time of the revocation and, after a check, of the time of the check.
+    /// The SQL assignments that set the time of the revocation and, after a check, the time of the check.
     fileprivate var moment: Statement {
         switch scope {
         case .access(let moment): "revoked = least(now(), to_timestamp(\(moment)))"
@@ -42,7 +44,7 @@ package struct IdentityRevocation: Sendable {
         }
     }
 
-    /// The condition under which the revocation is not void.
+    /// The SQL condition for a row of `identities` under which the revocation takes effect.
     fileprivate var condition: Statement {
         switch scope {
         case .access(let moment): "revoked is null and last_used < to_timestamp(\(moment)) + interval '1 second'"
@@ -228,7 +230,7 @@ extension PostgresConnection {
 }
 
 extension IdentityKey {
-    /// The identity as a row for `endAccess`.
+    /// The identity as the SQL of a row, for `endAccess`.
     var row: Statement { "values (\(provider.text), \(app.text), \(subject.text))" }
 }
 

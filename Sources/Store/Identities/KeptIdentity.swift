@@ -57,7 +57,7 @@ extension KeptIdentity {
             """
     }
 
-    /// Reads these columns; nil if they hold no token, or a name that this program could not have written.
+    /// Reads the columns of `columns(of:status:)`; nil if they hold no token, or a malformed value.
     init?(_ row: inout Row) throws(PostgresError) {
         let (key, secret) = (try IdentityKey(&row), try row.next(EncryptedSecret?.self))
         let kind = try row.next(String?.self).flatMap(ProviderToken.Kind.init)
@@ -91,7 +91,7 @@ extension PostgresConnection {
 /// The identity that opened a session.
 package struct SessionIdentity: Sendable {
     package let key: IdentityKey
-    /// Whether the provider has reported its revocation.
+    /// Whether the provider has reported that the app has lost its access to the identity.
     package let isRevoked: Bool
     /// The identity with its token; nil if no token is stored.
     package let kept: KeptIdentity?
@@ -172,7 +172,7 @@ extension SessionIdentity {
 }
 
 extension Store {
-    /// Claims identities whose check is due, for this caller alone.
+    /// Claims identities whose stored token is due for a check at the provider, for this instance alone.
     ///
     /// A claim is a lease: the same statement postpones the next check, so that no other instance claims the row before
     /// the lease expires. No transaction stays open while the provider is queried, and the claims of a killed instance

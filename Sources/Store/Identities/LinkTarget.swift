@@ -147,7 +147,7 @@ extension PostgresConnection {
 }
 
 extension PostgresConnection {
-    /// Makes a guest an ordinary user and revokes the former sessions.
+    /// Makes a guest an ordinary user and revokes the guest's former sessions.
     ///
     /// Others who hold a former session's token must not get into the account (T-33).
     private func admit(
@@ -173,7 +173,7 @@ extension PostgresConnection {
 }
 
 extension LinkTarget {
-    /// The hash of the session that survives; an empty hash matches none.
+    /// The token hash of the session that stays valid when a guest becomes a user; empty if none does.
     fileprivate var keptSession: [UInt8] {
         switch self {
         case .guest: []
@@ -221,7 +221,7 @@ extension Failure {
 }
 
 extension LoginStatement {
-    /// The same statement without the demand for a second factor.
+    /// This statement, but without asking for a second factor.
     fileprivate var withoutFactor: LoginStatement {
         LoginStatement(
             application: application,
@@ -233,7 +233,7 @@ extension LoginStatement {
         )
     }
 
-    /// Returns the same statement for a user who existed before the identity.
+    /// Returns this statement, but for a user who existed before the identity.
     ///
     /// It changes how properties are written that the mapping writes at the first login only. For a guest who becomes a
     /// user, they are always written. For the user of a session, who has already used the application, they are written

@@ -133,7 +133,7 @@ extension Store {
     }
 }
 
-/// The key of a login method; the subject of a password is its login name.
+/// The values that identify a login method of a user; the subject of a password is its login name.
 struct StoredLoginMethod: Sendable {
     let provider: String
     let app: String

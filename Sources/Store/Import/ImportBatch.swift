@@ -9,7 +9,7 @@ package struct ImportRow: Sendable {
     package let objectID: ObjectID
     package var status = UserStatus.enabled
     package var emailVerified = false
-    /// The provider by which the user registered, in the words of client SDKs; nil for the service's own accounts.
+    /// The provider by which the user registered, by its name in client SDKs; nil for a user without a provider.
     package var socialAccount: String?
     /// The time of creation in milliseconds since 1970 UTC, like `updated` and `lastLogin`.
     package var created: Int64?
@@ -47,9 +47,9 @@ package struct ImportRefusal: Sendable, Equatable {
 /// No two rows share an id, a login name or an identity. So whether one of these is taken depends on the database
 /// alone.
 package struct ImportBatch: Sendable {
-    /// The number of records processed before this batch.
+    /// The number of records of the file that precede this batch.
     package let before: Int
-    /// The number of records processed after this batch.
+    /// The number of records that are processed once this batch is processed, too.
     package let through: Int
     /// The records to import, in the order of the file.
     package let rows: [ImportRow]
@@ -62,7 +62,7 @@ package struct ImportBatch: Sendable {
         self.refusals = refusals
     }
 
-    /// The same records as two batches; nil if there is at most one row.
+    /// The records of this batch as two batches; nil if the batch has at most one row.
     var halves: (ImportBatch, ImportBatch)? {
         guard rows.count > 1 else { return nil }
         let (first, second) = (rows[..<(rows.count / 2)], rows[(rows.count / 2)...])
@@ -107,7 +107,7 @@ package struct ImportCounts: Sendable, Equatable {
 
     package init() {}
 
-    /// Whether every record has an outcome.
+    /// Whether every processed record has an outcome.
     package var areWhole: Bool { records == imported + existing + refused }
 
     package static func + (left: ImportCounts, right: ImportCounts) -> ImportCounts {
@@ -123,9 +123,9 @@ package struct ImportCounts: Sendable, Equatable {
 /// The outcome of a batch.
 package struct ImportOutcome: Sendable {
     package var counts = ImportCounts()
-    /// The records that were users already.
+    /// The numbers of the records whose users already existed.
     package var existing: Set<Int> = []
-    /// The records that became no user, unordered.
+    /// The records that became no user, each with the reason, in no order.
     package var refusals: [ImportRefusal] = []
 
     package init() {}

@@ -16,7 +16,7 @@ package struct ImportKey: Sendable {
         self.fileHash = fileHash
     }
 
-    /// The condition for rows of this import.
+    /// The SQL condition for the rows of this import.
     var condition: Statement { "application_id = \(application.text) and file_hash = \(fileHash)" }
 }
 
@@ -54,7 +54,7 @@ extension ImportProgress {
 package struct StoredImport: Sendable {
     package let fileHash: [UInt8]
     package let progress: ImportProgress
-    /// Milliseconds since 1970, like `finished`.
+    /// The time of the start, in milliseconds since 1970, like `finished`.
     package let started: Int64
     package let finished: Int64?
 }
@@ -229,7 +229,7 @@ extension Store {
 }
 
 extension ImportKey {
-    /// Creates an audit log entry; the file is identified by its hash.
+    /// Creates an audit log entry about a step of the import, which identifies the file by its hash.
     fileprivate func entry(_ step: String, source: String, _ counts: ImportCounts? = nil) -> AuditRecord {
         var to: JSONObject = [
             "step": .string(step), "source": .string(source), "file": .string(Hexadecimal.encode(fileHash)),

@@ -97,7 +97,7 @@ extension Store {
         }
     }
 
-    /// Processes a batch, or its halves if a row of it is at fault or if it collided with another transaction.
+    /// Processes a batch, or its halves separately if one of its rows is refused or if it collides with a transaction.
     private func part(
         _ batch: ImportBatch,
         in application: Application,
@@ -139,8 +139,8 @@ extension Store {
 
     /// Returns the statement that inserts users into a table.
     ///
-    /// It inserts the users without a verdict for whom exactly the properties `lacking` get their defaults. `names` are
-    /// the table's names for the columns.
+    /// It inserts those users whom no check has refused and for whom exactly the properties `lacking` get their
+    /// column's default. `names` are the table's names for the columns.
     fileprivate static func insertionOfUsers(
         into table: String,
         _ names: [String: String] = [:],
@@ -223,7 +223,7 @@ extension Store {
 }
 
 extension PostgresConnection {
-    /// Returns those columns of an application's users table for which statements have names.
+    /// Returns the columns of an application's users table that the service uses.
     fileprivate func importColumns(of application: Application) async throws -> ImportColumns {
         let result = try await query(
             """
@@ -366,7 +366,7 @@ extension PostgresConnection {
         guard taken.count == 1 else { throw Failure.importTaken }
     }
 
-    /// Stores the progress and the refusals.
+    /// Stores the progress of an import after a batch, and the records that were refused.
     fileprivate func advance(_ key: ImportKey, over batch: ImportBatch, _ outcome: ImportOutcome) async throws {
         _ = try await query(
             """
@@ -396,9 +396,9 @@ extension PostgresConnection {
 
 /// The columns of the table that holds an application's users.
 private struct ImportColumns: Sendable {
-    /// The table's column names by the names that statements use.
+    /// The names of the columns in the table, by the names that the service's statements use.
     var names: [String: String] = [:]
-    /// The columns that have a default.
+    /// The columns that have a default, by the names that the service's statements use.
     var withDefault: Set<String> = []
 }
 
@@ -441,7 +441,7 @@ extension Bind {
 }
 
 extension PostgresError {
-    /// Whether a row is at fault, so that a smaller batch may succeed.
+    /// Whether a single row caused the error, so that a smaller batch without that row may succeed.
     fileprivate var isOfARow: Bool {
         switch handling {
         case .constraintViolation, .clientFault: true

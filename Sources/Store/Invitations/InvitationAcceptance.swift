@@ -3,12 +3,12 @@ package import Encodings
 import FoundationEssentials
 import Postgres
 
-/// The invitation that a login presents, in case the login creates a user.
+/// The invitation that a client presents at a login or a registration, in case it creates a user.
 ///
 /// This is a class, since most logins have no claim: a structure would take memory in each suspended function of each
 /// login.
 package final class InvitationClaim: Sendable {
-    /// SHA-256 of the token that the client sent; nil without a token.
+    /// SHA-256 of the token of the invitation's link; nil if the client sent no token.
     package let tokenHash: [UInt8]?
     /// Converts the properties of an invitation by the application's present rules.
     let given: @Sendable (JSONObject) -> GivenProperties
@@ -76,16 +76,16 @@ extension Application {
             """
     }
 
-    /// Returns the refusal of a claim without an open invitation.
+    /// Returns the failure of a new user who needs an invitation, but presents none or one that is not open.
     fileprivate func refusal(of claim: InvitationClaim?) -> Failure {
         claim?.tokenHash == nil ? .invitationRequired : .invitationInvalid
     }
 }
 
 extension Store {
-    /// Refuses a new user whom the write would refuse.
+    /// Checks in advance whether a new user may be created, with or without an invitation.
     ///
-    /// Uses no invitation up.
+    /// The check uses no invitation up.
     ///
     /// - Throws: `new_users_closed`, `invitation_required`, `invitation_invalid`; `store_unavailable` and its like.
     package func requireAdmission(
@@ -241,7 +241,7 @@ extension PostgresConnection {
 }
 
 extension HeldInvitation {
-    /// The roles that the application still has.
+    /// Returns those roles of the invitation that the application still has.
     fileprivate func knownRoles(in application: Application) -> [String] {
         roles.filter { role in application.settings.roles.contains { $0.hasSameBytes(as: role) } }
     }

@@ -10,7 +10,7 @@ package struct NewInvitation: Sendable {
     package let tokenHash: [UInt8]?
     package let contact: InvitedContact
     package let roles: [String]
-    /// The values by property name, as operators write them.
+    /// The properties that the new user gets, as values by property name in the form in which operators write them.
     package let properties: JSONObject
     package let locale: String?
     package let seconds: Int64
@@ -50,14 +50,14 @@ package struct StoredInvitation: Sendable {
     package let properties: JSONObject
     package let locale: String?
     package let invitedBy: String
-    /// Milliseconds since 1970 UTC, like all times.
+    /// The time of the invitation's creation, in milliseconds since 1970 UTC.
     package let created: Int64
     package let expires: Int64
     /// The number of links that were sent.
     package let sent: Int64
     package let lastSent: Int64?
     package let accepted: Int64?
-    /// The user who has accepted the invitation.
+    /// The user who has accepted the invitation; nil if no user has.
     package let user: ObjectID?
     package let state: InvitationState
     /// The position after this invitation in a list.
@@ -74,7 +74,7 @@ package struct InvitationCursor: Sendable {
         self.id = id
     }
 
-    /// Reads a text as written by ``text``; nil for any other.
+    /// Reads a position from a text as ``text`` writes it; nil for any other text.
     package init?(_ text: String) {
         let parts = text.split(separator: ".", maxSplits: 1)
         guard parts.count == 2, let microseconds = Int64(parts[0]), let id = ObjectID(parts[1]) else { return nil }
@@ -89,7 +89,7 @@ package struct InvitationCursor: Sendable {
 }
 
 extension Store {
-    /// The limit of an application's open invitations.
+    /// The maximum number of open invitations of an application.
     package static let maxOpenInvitations: Int64 = 10_000
 
     /// Stores an invitation and queues its mail, in one transaction.
@@ -191,7 +191,7 @@ extension Store {
         try await invitations(where: "id = \(id.uuid)", of: application).first
     }
 
-    /// Returns the invitation of a link without using it up; nil if it cannot be accepted.
+    /// Returns the invitation of a link without using the invitation up; nil if the invitation cannot be accepted.
     package func invitation(
         tokenHash: [UInt8],
         of application: Application

@@ -81,7 +81,7 @@ extension Store {
 
     /// Deletes log rows and counts of an application that no longer exists.
     ///
-    /// Of several such, it is the first by id.
+    /// If there are several such applications, the call treats only the first one by id.
     ///
     /// - Returns: The number of deleted rows; when it equals `limit`, more may be left.
     package func purgeLoginsOfGoneApplications(limit: Int) async throws(Failure) -> Int {

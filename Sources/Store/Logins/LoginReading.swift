@@ -5,14 +5,14 @@ import Postgres
 /// A row of the login log.
 package struct LoginEntry: Sendable {
     package let id: Int64
-    /// Milliseconds since 1970 UTC.
+    /// The time of the login, in milliseconds since 1970 UTC.
     package let happened: Int64
     package let application: String
     package let method: String
     package let provider: String?
     package let credential: String
     package let outcome: String
-    /// The reason, in the form of the version that wrote the row.
+    /// Why the login was refused, in the words of the version of the service that wrote the row.
     package let reason: String?
     package let cause: String?
     package let user: ObjectID?
@@ -33,7 +33,7 @@ package struct LoginFilter: Sendable {
     package var reason: String?
     package var source: String?
     package var user: ObjectID?
-    /// Milliseconds since 1970 UTC, inclusive.
+    /// The earliest time of a login, in milliseconds since 1970 UTC.
     package var since: Int64?
 
     package init(
@@ -239,7 +239,7 @@ extension LogPosition {
 }
 
 extension LoginFilter {
-    /// Whether the primary key alone serves the filter.
+    /// Whether a filter for all applications concerns only the time, so that the log's primary key serves it.
     fileprivate var isOfTime: Bool {
         method == nil && provider == nil && outcome == nil && reason == nil && source == nil && user == nil
     }

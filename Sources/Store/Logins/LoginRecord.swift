@@ -18,25 +18,25 @@ package struct LoginRecord: Sendable, Equatable {
     }
 
     package let application: ApplicationID
-    /// Milliseconds since 1970 UTC.
+    /// The time of the login, in milliseconds since 1970 UTC.
     package let happened: Int64
     package let method: Method
-    /// Nil for other methods, and if the provider does not exist.
+    /// The provider of the login; nil for a method without a provider, and if the provider does not exist.
     package let provider: ProviderName?
     package let credential: String
     package let outcome: Outcome
-    /// Why the login was refused.
+    /// Why the login was refused; nil for a successful login.
     package let reason: Failure.Reason?
     /// The cause of the refusal, in the words of the server's log.
     package let cause: String?
-    /// Nil where the login was refused or the user has been erased since.
+    /// The user who logged in; nil if the login was refused or the user has been erased since.
     package let user: ObjectID?
     package let request: String?
-    /// Nil also where the user has been erased since.
+    /// The network address of the client; nil if it is unknown or the user has been erased since.
     package let source: String?
-    /// Nil also where the user has been erased since.
+    /// The `User-Agent` of the client; nil if there was none or the user has been erased since.
     package let userAgent: String?
-    /// The id of the opened session, as in lists of sessions; nil also where the user has been erased since.
+    /// The id of the opened session, as in lists of sessions; nil if there is none or the user has been erased since.
     package let session: String?
     /// The duration of the login.
     package let milliseconds: Int64
@@ -74,10 +74,10 @@ package struct LoginRecord: Sendable, Equatable {
     }
 }
 
-/// The key by which logins are counted per minute.
+/// What logins of one minute have in common if they are counted together.
 package struct LoginKind: Sendable, Hashable {
     package let application: ApplicationID
-    /// Minutes since 1970 UTC.
+    /// The minute of the logins, as the number of minutes since 1970 UTC.
     package let minute: Int64
     package let method: LoginRecord.Method
     package let provider: ProviderName?

@@ -68,7 +68,7 @@ package struct ClaimedMail: Sendable {
 }
 
 extension Store {
-    /// Claims due mails for this caller alone.
+    /// Claims mails that are due to be sent, for this instance alone.
     ///
     /// A mail is marked before it is sent. If an instance is killed, no other instance sends the mails that it had
     /// claimed: they may have been sent already (`giveUpLostMails`).
@@ -101,11 +101,11 @@ extension Store {
 /// The outcome of an attempt to send a claimed mail.
 package enum MailEnd: Sendable {
     case sent
-    /// To be retried after this many seconds.
+    /// The attempt failed and is to be repeated after this number of seconds.
     case waiting(seconds: Int64, problem: String)
-    /// Not to be retried.
+    /// The attempt failed and is not to be repeated.
     case failed(problem: String)
-    /// Possibly sent, so not to be retried.
+    /// The mail may have been sent, so the attempt is not to be repeated.
     case uncertain(problem: String)
 }
 

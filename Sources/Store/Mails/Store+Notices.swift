@@ -35,7 +35,7 @@ package struct Notice: Sendable {
     }
 }
 
-/// The notices of a change, and the e-mail state of the account for which they were written.
+/// The notices of a change, with the address for which they were written, and whether that address was confirmed.
 package struct Announcement: Sendable {
     let email: String?
     let isVerified: Bool
@@ -104,7 +104,7 @@ extension PostgresConnection {
 
     /// Queues a notice unless it exceeds a rate limit.
     ///
-    /// A notice without `user` is not deleted with a user.
+    /// The erasure of `user` also deletes the queued notice. If `user` is nil, no erasure deletes the notice.
     ///
     /// - Returns: Whether the notice may be sent.
     func enqueue(

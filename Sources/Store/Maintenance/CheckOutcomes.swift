@@ -5,11 +5,11 @@ import Postgres
 package struct TokenStanding: Sendable {
     /// The permissions of the token.
     package let scopes: [String]
-    /// Unix seconds; nil when there is no expiry or it is unknown.
+    /// The expiry of the app's access to the user's data, in Unix seconds; nil if there is none or it is unknown.
     package let dataAccessExpiresAt: Int64?
-    /// Unix seconds; nil when there is no expiry or it is unknown.
+    /// The expiry of the token, in Unix seconds; nil if there is none or it is unknown.
     package let expiresAt: Int64?
-    /// The token that replaces the checked one.
+    /// The token that replaces the checked one; nil if the checked token stays.
     package let replacement: EncryptedToken?
     /// Seconds until the next check; nil for about a day.
     package let nextCheckSeconds: Int64?
@@ -28,7 +28,7 @@ package struct TokenStanding: Sendable {
         self.nextCheckSeconds = nextCheckSeconds
     }
 
-    /// The assignments for the identity's row, aliased `i`.
+    /// Returns the SQL assignments that store the provider's report in the identity's row, aliased `i`.
     static func assignments<Input>(_ standing: @escaping @Sendable (Input) -> TokenStanding) -> SQL<Input> {
         typealias Value = Parameter<Input>
         let scopes = Value("scopes") { .texts(standing($0).scopes) }
@@ -46,7 +46,7 @@ package struct TokenStanding: Sendable {
 }
 
 extension KeptIdentity {
-    /// The condition that selects the identity's row only while it has the token that the provider was asked about.
+    /// Returns the SQL condition that selects the identity's row only while it has the token that the provider checked.
     ///
     /// The provider's report is not about other tokens, and a login may have stored a new token meanwhile.
     static func condition<Input>(_ identity: @escaping @Sendable (Input) -> KeptIdentity) -> SQL<Input> {
@@ -121,7 +121,7 @@ extension Store {
         return try await query("select \(isUnchanged)").first(Bool.self) == true ? "true" : "false"
     }
 
-    /// Postpones a check that had no result.
+    /// Postpones the next check of a token at the provider, after a check that had no result.
     package func postponeCheck(
         of identity: KeptIdentity,
         bySeconds seconds: Int64,
@@ -151,6 +151,6 @@ extension Store {
         return result.affectedRows == 1
     }
 
-    /// The assignments that delete a stored token.
+    /// The SQL assignments that delete the token stored in a row of `identities`.
     static let noToken = "token = null, token_key_id = null, token_kind = null, token_expires = null, check_due = null"
 }

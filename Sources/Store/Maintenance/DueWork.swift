@@ -5,15 +5,15 @@ import Postgres
 package struct DueWork: Sendable {
     package static let maxCounted = 1000
 
-    /// Stored tokens whose check is due.
+    /// The number of stored tokens whose check at the provider is due.
     package let checks: Int
-    /// Users whose erasure is due.
+    /// The number of erasures that are due.
     package let erasures: Int
-    /// Due erasures for which an obstacle is recorded.
+    /// The number of due erasures for which an obstacle is recorded.
     package let blockedErasures: Int
-    /// Mails that are waiting or being sent.
+    /// The number of mails that are waiting or being sent.
     package let mails: Int
-    /// Those of `mails` that wait after a failed attempt.
+    /// The number of mails that wait for another attempt after a failed one.
     package let postponedMails: Int
 }
 

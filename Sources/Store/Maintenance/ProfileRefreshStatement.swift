@@ -66,7 +66,7 @@ package struct ProfileRefreshStatement: Sendable {
     fileprivate func filled(with refresh: ProfileRefresh) -> Statement { template.filled(with: refresh) }
 }
 
-/// The values that one execution of the statement writes.
+/// The values that one execution of a `ProfileRefreshStatement` writes.
 struct ProfileRefresh: Sendable {
     let values: [PropertyValue?]
     let cleared: [PropertyName]

@@ -10,7 +10,7 @@ package struct ServerFacts: Sendable {
     package var isStandby: Bool
     /// Settings that should be on, with their actual values.
     package var settings: [(name: String, value: String)]
-    /// Unix milliseconds.
+    /// The time by the server's clock, in Unix milliseconds.
     package var time: Int64
     /// Whether the connection is encrypted; also true when client and server are on the same machine.
     package var isEncrypted: Bool

@@ -4,7 +4,7 @@ import Postgres
 
 /// A change of an operator.
 package enum OperatorChange: Sendable {
-    /// Valid only for a new operator.
+    /// Creates the operator, who must not exist yet.
     case create(role: OperatorRole)
     case setRole(OperatorRole)
     /// Adds a token by the SHA-256 of its text, and deletes the operator's expired tokens.
@@ -50,7 +50,7 @@ extension Store {
 }
 
 extension OperatorChange {
-    /// Carries out the change.
+    /// Carries out the change on an operator within a transaction.
     ///
     /// - Returns: The audit log's entry; nil when nothing changed.
     func carryOut(

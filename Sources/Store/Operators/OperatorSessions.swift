@@ -7,7 +7,7 @@ package struct NewOperatorSession: Sendable {
     package let id: String
     /// SHA-256 of the session token that the browser gets.
     package let hash: [UInt8]
-    /// The latest expiry, in milliseconds since 1970.
+    /// The time at which the session expires at the latest, in milliseconds since 1970.
     package let expires: Int64
 
     package init(id: String, hash: [UInt8], expires: Int64) {

@@ -207,7 +207,7 @@ extension AuditRecord {
 }
 
 extension PostgresConnection {
-    /// Serializes the changes of one operator until the transaction ends.
+    /// Makes other changes of the same operator wait until the end of this transaction.
     ///
     /// This is an advisory lock for two reasons: the serving role may not lock the operator's row, and transactions
     /// that revoke several tokens would lock the rows of the tokens in different orders.

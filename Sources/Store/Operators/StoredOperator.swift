@@ -15,11 +15,13 @@ package struct StoredOperator: Sendable {
         /// The id of the token in commands and paths: 16 random hex digits.
         package let id: String
         package let created: Int64
-        /// Nil when it never expires.
+        /// The expiry, in milliseconds since 1970; nil if the token never expires.
         package let expires: Int64?
-        /// Milliseconds since 1970, accurate to the minute.
+        /// The time of the token's last use, in milliseconds since 1970; nil if the token was never used.
+        ///
+        /// The time is accurate to the minute.
         package let lastUsed: Int64?
-        /// Whether the token belongs to a program.
+        /// Whether the token belongs to a program, not to a human.
         package let isMachine: Bool
         package let purpose: OperatorTokenPurpose
     }
@@ -58,9 +60,9 @@ extension StoredOperator {
         """
     }
 
-    /// Reads a row of the statement: an operator with one token, or none.
+    /// Reads an operator with one token, or none, from a row of `statement(_:)`.
     ///
-    /// Nil for a name or a role that this program could not have written.
+    /// The result is nil if the name or the role is malformed.
     init?(_ row: inout Row) throws(PostgresError) {
         let (name, role) = (OperatorName(try row.next(String.self)), OperatorRole(rawValue: try row.next()))
         created = try row.next(Timestamp.self).milliseconds
@@ -69,7 +71,7 @@ extension StoredOperator {
         (self.name, self.role) = (name, role)
     }
 
-    /// Joins the rows of the statement to operators, each with all tokens.
+    /// Joins rows of `statement(_:)`, one for each token, to operators with all of their tokens.
     static func joined(_ rows: [StoredOperator]) -> [StoredOperator] {
         rows.reduce(into: []) { operators, row in
             if operators.last?.name == row.name {
@@ -89,7 +91,7 @@ extension PostgresConnection {
 }
 
 extension StoredOperator.Token {
-    /// Nil where the operator has no token.
+    /// Reads an operator's token from a row; nil if the operator has no token.
     fileprivate init?(_ row: inout Row) throws(PostgresError) {
         guard let id = try row.next(String?.self), let purpose = OperatorTokenPurpose(rawValue: try row.next()) else {
             row.skipRest()
@@ -149,7 +151,7 @@ extension Store {
         }
     }
 
-    /// Selects the factors, other than recovery codes, of the operator in the row `token`.
+    /// The SQL query for the second factors, other than recovery codes, of the operator in the row `token`.
     private static let standingFactor =
         "select from federation.operator_factors f where f.object_id = token.object_id and f.kind <> 'recoveryCode'"
 }

@@ -4,7 +4,9 @@ import Postgres
 
 /// A rate limit and lockout for failed attempts that are counted for one key.
 package struct AttemptRule: Sendable {
-    /// The first failure that causes a wait; the wait is one second, and doubles with each further failure.
+    /// The number of the first failure that causes a wait.
+    ///
+    /// The wait is one second, and doubles with each further failure.
     package let firstSlowed: Int
     /// The longest wait, in seconds.
     package let longestWait: Int
@@ -12,10 +14,10 @@ package struct AttemptRule: Sendable {
     package let max: Int
     /// The length of the window in seconds; the first attempt opens it.
     package let window: Int
-    /// Seconds after the last failure until all failures are forgotten.
+    /// The seconds after the last failure until all failures are forgotten.
     package let memory: Int
 
-    /// Seconds for which the failures of a login name are remembered.
+    /// The seconds for which the failed attempts at a login name are remembered.
     static let accountMemory = 86_400
 
     /// The limit for one login name, whatever the sources of the attempts.
@@ -84,16 +86,16 @@ package struct AttemptRule: Sendable {
     /// The limit for mails with login codes from one source.
     package static let mailsFromSource = perHour(60)
 
-    /// Returns the limit for registrations.
+    /// Returns the limit for registrations: at most `max` an hour.
     package static func registrations(max: Int64) -> AttemptRule { perHour(Int(clamping: max)) }
 
     private static func perDay(_ max: Int) -> AttemptRule {
         AttemptRule(firstSlowed: .max, longestWait: 0, max: max, window: 86_400, memory: 86_400)
     }
 
-    /// Returns an hourly limit for attempts that are not guesses.
+    /// Returns a limit of `max` attempts an hour.
     ///
-    /// No attempt waits before the limit is reached.
+    /// No attempt has to wait before the limit is reached.
     private static func perHour(_ max: Int) -> AttemptRule {
         AttemptRule(firstSlowed: .max, longestWait: 0, max: max, window: 3600, memory: 3600)
     }
@@ -120,7 +122,7 @@ package struct AttemptRefusal: Sendable {
 }
 
 extension AttemptRefusal {
-    /// Nil where the attempt is allowed.
+    /// Reads the refusal from two columns of a row; nil if the attempt is allowed.
     init?(_ row: inout Row) throws(PostgresError) {
         let (position, seconds) = (try row.next(Int?.self), try row.next(Int?.self))
         guard let position else { return nil }
@@ -190,7 +192,10 @@ extension Store {
         counting(counts, unlessHeld: checks, inSchema: application.schema, reading: factor)
     }
 
-    /// Like `counting(_:unlessHeld:in:reading:)`, for any schema that has a table `attempts`.
+    /// Returns the statement that counts an attempt in the table `attempts` of a schema.
+    ///
+    /// The schema is an application's, or the service's own. `counting(_:unlessHeld:in:reading:)` explains the other
+    /// parameters.
     static func counting(
         _ counts: [AttemptCount],
         unlessHeld checks: [AttemptCount] = [],
@@ -268,12 +273,12 @@ extension Store {
         } ?? (nil, nil)
     }
 
-    /// A moment long ago, which means no wait.
+    /// The SQL of a moment long ago: the end of the wait of a key without a wait.
     ///
     /// `now()` would not do: for a statement that began earlier and waited for the row, it is in the future.
     private static let noWait = "to_timestamp(0)"
 
-    /// Returns the SQL of a check, which yields a row unless the key must wait.
+    /// Returns the SQL that checks a limit without counting: it yields a row unless attempts for the key must wait.
     private static func one(_ key: String, unlessHeldIn attempts: String, by rule: AttemptRule) -> String {
         """
         select true from (\(key)) one (key)
@@ -289,7 +294,7 @@ extension Store {
 
     /// Returns the SQL that counts an attempt for the key.
     ///
-    /// If the key must wait, the SQL counts nothing and yields no row.
+    /// If attempts for the key must wait, the SQL counts nothing and yields no row.
     private static func one(_ key: String, in attempts: String, by rule: AttemptRule) -> String {
         let isForgotten = "a.last <= now() - interval '\(rule.memory) s'"
         let isOver = "a.counted_since <= now() - interval '\(rule.window) s'"
@@ -329,7 +334,7 @@ extension Store {
         )
     }
 
-    /// Undoes the count of an attempt that was never made, key by key in the order of counting.
+    /// Undoes the counts of an attempt that was not made after all, key by key in the order of counting.
     package func withdrawAttempt(for counts: [AttemptCount], of application: Application) async throws(Failure) {
         let attempts = "\(quoted(application.schema)).attempts"
         let steps = counts.indices.map { position in

@@ -9,7 +9,7 @@ package struct SessionOpening: Sendable {
         case password(EncryptedSecret)
         /// A passkey, which is also the second factor.
         case passkey
-        /// A server's request: the user has shown no credential.
+        /// The request of a server of the application: the user has shown no credential.
         case server
     }
 
@@ -18,7 +18,7 @@ package struct SessionOpening: Sendable {
     /// The login name, the id of the passkey, or the user's id for a server's request.
     package let login: String
     package let tokenHash: [UInt8]
-    /// The client's previous session, which is revoked if it belongs to the same user.
+    /// SHA-256 of the token of the client's previous session, which is revoked if it belongs to the same user.
     package let previousTokenHash: [UInt8]?
     /// SHA-256 of the token by which the client claims to be a trusted device.
     package let deviceHash: [UInt8]?
@@ -233,7 +233,7 @@ extension SessionOpening.Grounds {
         if case .server = self { false } else { true }
     }
 
-    /// When the user last authenticated.
+    /// The SQL of the time at which the user authenticated for the new session.
     ///
     /// For a server's request the time is long ago, since no credential was presented.
     fileprivate var proved: SQL<SessionOpening> {

@@ -10,7 +10,7 @@ extension Store {
     /// A user who reads mail to the address owns the account, and the former password may have been an attacker's.
     /// Therefore all sessions are revoked, and all links except those that reverse a change. The reset is refused while
     /// the owner of another address can still take the account back: either of the two may be the thief. The first
-    /// statement locks the user, as logins and linking do, so that the later statements see what those have written.
+    /// statement locks the user, as logins and linking do. So the later statements see what logins have written.
     ///
     /// - Parameters:
     ///   - tokenHash: SHA-256 of the link's token.
@@ -61,8 +61,8 @@ extension Store {
 
     /// Confirms the address of a link's user, and enables a user who waited for the confirmation.
     ///
-    /// The link is valid only together with the current password. An attacker may have chosen that password, in a
-    /// registration with the address of another, who then reads the mail and must not confirm the attacker's account.
+    /// The link is valid only together with the current password. An attacker may have registered with the address of
+    /// another user and chosen the password. That user reads the mail, and must not confirm the attacker's account.
     ///
     /// - Parameters:
     ///   - tokenHash: SHA-256 of the link's token.

@@ -5,7 +5,7 @@ import Postgres
 /// The stored password of a user.
 package struct StoredPassword: Sendable {
     package let objectID: ObjectID
-    /// `Login.key` of the login name.
+    /// The login name in the normalized form by which login names are compared (`Login.key`).
     package let login: String
     /// The encrypted text of a hash, of this service or of another system.
     package let hash: EncryptedSecret

@@ -63,7 +63,7 @@ struct SessionEnding<Input> {
             """
     }
 
-    /// CTEs that revoke sessions.
+    /// The CTEs that revoke the client's previous session and the user's sessions beyond the maximum.
     ///
     /// They read `person`, whose `object_id` is the user's.
     ///

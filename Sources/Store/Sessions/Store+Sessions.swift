@@ -223,9 +223,10 @@ extension Store {
 }
 
 extension Application {
-    /// Returns the statement that revokes sessions and the sessions beside them.
+    /// Returns the statement that revokes sessions, and the sessions that were opened beside them.
     ///
-    /// The statement finds the sessions beside them by the user, whatever the planner's statistics say.
+    /// The account page opens a session beside the client's. The statement finds such sessions by their user, whatever
+    /// the planner's statistics say.
     ///
     /// - Parameter condition: The condition of the sessions `s` to revoke.
     /// - Returns: The statement, which yields a row for each session that meets the condition.
@@ -244,9 +245,9 @@ extension Application {
 }
 
 extension Store {
-    /// Opens a session beside a valid one of the same user.
+    /// Opens a second session for the account page, beside a valid session of the same user.
     ///
-    /// Copies the login method and the times of authentication.
+    /// The new session gets the login method and the times of authentication of the valid one.
     ///
     /// The new session does not count towards the application's maximum (``SessionEnding``). A session has at most one
     /// other beside it: a new one replaces the former one. Sessions that are beside an ended session are revoked, too.

@@ -8,10 +8,10 @@ package struct ExportedUser: Sendable {
     package let user: User
     /// The login name; nil without a password.
     package let login: String?
-    /// Nil without a password, and where the export leaves hashes out.
+    /// The encrypted hash of the password; nil without a password, and if the export leaves hashes out.
     package let passwordHash: EncryptedSecret?
     package let roles: [String]
-    /// In the order of their creation; empty where the export leaves identities out.
+    /// The identities in the order of their creation; empty if the export leaves identities out.
     package let identities: [Identity]
 
     /// An identity of the user at a provider.
@@ -24,7 +24,7 @@ package struct ExportedUser: Sendable {
 }
 
 extension Store {
-    /// Returns users in the order of their ids, starting after `after`; none when there are no more.
+    /// Returns users in the order of their ids, starting after the id `after`; empty if there are no more.
     ///
     /// Returns at most `limit` users, or fewer if so many together would be too large.
     package func exportedUsers(

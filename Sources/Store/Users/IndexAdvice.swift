@@ -23,12 +23,12 @@ package struct IndexAdvice: Sendable {
 }
 
 extension Store {
-    /// The maximum number of property sets stored for an application.
+    /// The maximum number of sets of properties for which slow searches of an application are recorded.
     private static let advicesKept: Int64 = 100
     /// The days without a further slow search after which advice is deleted.
     private static let adviceDays: Int64 = 30
 
-    /// Records slow searches, for operators.
+    /// Records slow searches by a set of properties, so that operators learn which indexes would help.
     package func noteSlowSearches(
         _ tally: SlowSearchTally,
         by properties: [PropertyName],

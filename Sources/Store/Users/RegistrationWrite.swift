@@ -2,7 +2,7 @@ package import Domain
 import Encodings
 import Postgres
 
-/// The registration of a user without a provider.
+/// The registration of a user with a password.
 package struct RegistrationWrite: Sendable {
     /// The password, with the id of the user.
     package let password: StoredPassword
@@ -27,7 +27,7 @@ package struct RegistrationWrite: Sendable {
 /// A user whom an authorized client creates.
 package struct NewUser: Sendable {
     package let id: ObjectID
-    /// Nil for a user who logs in otherwise.
+    /// The password; nil for a user who logs in by another method.
     package let password: StoredPassword?
     package let status: UserStatus
     package let given: GivenProperties
@@ -280,9 +280,9 @@ extension PostgresError {
     }
 }
 
-/// The columns of an insert that have a given value; the others get the table's defaults.
+/// The columns of an insert for which a client gave a value; the other columns get the table's defaults.
 struct InsertedColumns {
-    /// Each name and each value follows a comma.
+    /// The column names, each preceded by a comma, as the values are.
     let names: Statement
     let values: Statement
 

@@ -4,15 +4,15 @@ package import Encodings
 /// All stored data of one user.
 package struct StoredUser: Sendable {
     package let user: User
-    /// In the order of their creation.
+    /// The identities in the order of their creation.
     package let identities: [Identity]
-    /// Nil without a password.
+    /// The password login; nil for a user without a password.
     package let password: Password?
     /// The given roles in the order of their names, including roles that the application no longer has.
     package let roles: [String]
-    /// The newest first, at most 1,000, without expired ones.
+    /// The unexpired sessions, the newest first, at most 1,000.
     package var sessions: [Session]
-    /// The oldest first, without removed ones.
+    /// The second factors that have not been removed, the oldest first.
     package let factors: [Factor]
 
     /// The number of identities and passwords by which the user can log in.
@@ -21,7 +21,7 @@ package struct StoredUser: Sendable {
     /// The password login of the user; operators never see the hash.
     package struct Password: Sendable {
         package let login: String
-        /// When the password was chosen.
+        /// The time at which the password was set, in milliseconds since 1970.
         package let changed: Int64
     }
 
@@ -53,7 +53,7 @@ package struct StoredUser: Sendable {
 
     /// A second factor.
     ///
-    /// Its encrypted secret is included if there is one, for a hint at the factor.
+    /// The encrypted secret, if the factor has one, serves to show operators a hint, such as a part of the address.
     package struct Factor: Sendable {
         package let id: ObjectID
         package let kind: FactorKind

@@ -31,7 +31,7 @@ struct UserAssignments {
         watched.append((column, value))
     }
 
-    /// The list after `set`.
+    /// The assignments as SQL: the list after `set`.
     var statement: Statement {
         var statement = sets
         statement.append("updated = case when false")

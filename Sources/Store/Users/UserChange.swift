@@ -4,7 +4,7 @@ import Postgres
 
 /// A change of a user by an operator.
 package enum UserChange: Sendable {
-    /// Disabling also revokes the sessions.
+    /// Sets the user's status; disabling also revokes the user's sessions.
     case setStatus(UserStatus)
     /// Sets properties other than the address and the login name, which have a change of their own (``UserUpdate``).
     case setProperties(GivenProperties)
@@ -26,13 +26,13 @@ package enum UserChange: Sendable {
 
 /// A user after a change.
 package struct ChangedUser: Sendable {
-    /// Nil when the user was erased.
+    /// The user with all stored data after the change; nil if the user was erased.
     package let stored: StoredUser?
     /// The removed identities with their stored tokens.
     ///
     /// A token can be used once more, to remove the app's permissions.
     package let tokens: [KeptIdentity]
-    /// Whether the audit log has got an entry; false when nothing changed.
+    /// Whether the change was written to the audit log; false if nothing changed.
     package let isRecorded: Bool
 }
 
@@ -87,7 +87,7 @@ extension Store {
         }
     }
 
-    /// Returns the failure for a user to whom rows refer, as tables of the operator's own may do.
+    /// Returns the failure of an erasure if rows of another table, such as one of the operator's, refer to the user.
     private static func stillReferred(by refusal: ServerError) -> Failure {
         let table = [refusal.schema, refusal.table].compactMap(\.self).joined(separator: ".")
         return Failure(
@@ -277,6 +277,6 @@ private struct UserChangeWork: Sendable {
 }
 
 extension StoredUser.Identity {
-    /// Nil for a name that this program could not have written.
+    /// The identity's key; nil if the provider, the app or the subject is malformed.
     fileprivate var key: IdentityKey? { IdentityKey(provider: provider, app: app, subject: subject) }
 }

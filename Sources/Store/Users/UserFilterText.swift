@@ -35,7 +35,9 @@ extension UserFilter {
         return statement
     }
 
-    /// Compares times to the millisecond, as responses show them, while columns store microseconds.
+    /// Returns the SQL condition that compares a column with a value.
+    ///
+    /// Times are compared to the millisecond, as responses show them, while columns store microseconds.
     private static func condition(on column: UserColumn, _ sign: Sign, _ value: Value) -> Statement {
         if column == .objectID, case .property(.text(let text)) = value {
             return switch sign {
@@ -66,7 +68,9 @@ extension UserFilter {
         return "(\(column.key(comparedWith: [value])) \(unsafeRaw: sign.sql) \(bound))"
     }
 
-    /// Looks up the pattern's literal beginning by the column's key, and matches the rest against the text itself.
+    /// Returns the SQL condition that a column matches a LIKE pattern.
+    ///
+    /// The index serves the pattern's beginning before the first wildcard. The rest is matched against the text itself.
     private static func condition(on column: UserColumn, like pattern: String) -> Statement {
         guard column != .objectID else { return "(\(column.idText) like \(pattern))" }
         let beginning = literalBeginning(of: pattern)
@@ -125,7 +129,7 @@ extension UserFilter.Value {
 }
 
 extension UserColumn {
-    /// The column in a row `u`.
+    /// The column's qualified name in a row `u` of the users table.
     var name: Statement {
         switch self {
         case .objectID: "u.object_id"
@@ -139,20 +143,21 @@ extension UserColumn {
         }
     }
 
-    /// The id as responses have it; these texts sort like the ids.
+    /// The SQL text of a user's id as responses show the id; these texts sort like the ids.
     fileprivate var idText: Statement { #"upper(u.object_id::text) collate "C""# }
 
-    /// The expression in the column's index, by which users are also sorted.
+    /// The SQL expression of the column's index, by which users are also sorted.
     var key: Statement {
         guard case .property(let property) = self else { return name }
         return "\(unsafeRaw: property.key(of: "u." + quoted(property.name.text)))"
     }
 
-    /// Returns the key if a comparison with it has the same result as one with the column itself.
+    /// Returns the expression of the column's index if it compares with the values as the column itself does.
     ///
     /// Otherwise returns the column.
     ///
-    /// A text that is shorter than a key compares with a longer text's key as it compares with that text.
+    /// For a text, the expression is its beginning. A value that is shorter than the beginning compares with the
+    /// beginning as it compares with the whole text.
     fileprivate func key(comparedWith values: [UserFilter.Value]) -> Statement {
         let isShort = values.allSatisfy { value in
             guard case .property(.text(let text)) = value else { return true }
@@ -185,6 +190,8 @@ extension Property {
 }
 
 extension PropertyType {
-    /// The characters of a text in an index: at most four bytes each, while an index entry has at most 2704 bytes.
+    /// The number of characters at the beginning of a text that an index contains.
+    ///
+    /// A character has at most four bytes, and an index entry has at most 2704 bytes.
     static let keyCharacters = 512
 }

@@ -15,7 +15,7 @@ struct UserReader: Sendable {
     private let application: Application
     private let columns: UserColumns
 
-    /// The maximum number of sessions read.
+    /// The maximum number of sessions that are read with a user.
     ///
     /// Without it, operators could not view or disable a user who logs in again and again without ever logging out.
     private static let sessionsRead = 1000
@@ -59,10 +59,12 @@ struct UserReader: Sendable {
         """
     }
 
-    /// The SQL expression of a session's id, for a row of the sessions table.
+    /// The SQL expression of a session's public id, for a row of the sessions table.
     static let sessionID = "encode(substring(sha256(token_hash) for 16), 'hex')"
 
-    /// Returns milliseconds since 1970, rounded down; NULL for infinity, which JSON cannot represent.
+    /// Returns the SQL that converts a timestamp to milliseconds since 1970, rounded down.
+    ///
+    /// The SQL yields NULL for infinity, which JSON cannot represent.
     private static func milliseconds(_ column: String) -> String {
         "case when isfinite(\(column)) then floor(extract(epoch from \(column)) * 1000)::bigint end"
     }
@@ -115,7 +117,7 @@ struct UserReader: Sendable {
         )
     }
 
-    /// Nil for a factor of a kind that this version does not know.
+    /// Reads a second factor from JSON; nil if this version does not know the factor's kind.
     private static func factor(_ value: JSONValue) -> StoredUser.Factor? {
         guard let fields = value.array, fields.count == 8, let id = fields[0].string.flatMap({ ObjectID($0) }),
             let kind = fields[1].string.flatMap({ FactorKind(rawValue: $0) })

@@ -28,7 +28,7 @@ package struct UserUpdate: Sendable {
 
     /// A new login name, a new password, or both.
     package struct LoginChange: Sendable {
-        /// `Login.key` of the user's new login name.
+        /// The new login name in the normalized form by which login names are compared (`Login.key`).
         package let login: String
         /// The new password; nil for no change.
         package let password: StoredPassword?
@@ -126,7 +126,7 @@ private struct UserUpdateWork: Sendable {
         }
     }
 
-    /// The audit log entry.
+    /// The audit log entry of the update.
     ///
     /// It has the names of the properties, but no values.
     private var entry: AuditRecord {

@@ -2,7 +2,7 @@ import Crypto
 import FoundationEssentials
 
 extension SoftAuthenticator {
-    /// The client data before encoding.
+    /// The client data of a WebAuthn response (`clientDataJSON`) before encoding, for a test to change.
     ///
     /// A member that is `nil` is omitted.
     package struct ClientDataDraft: Sendable {
@@ -11,7 +11,7 @@ extension SoftAuthenticator {
         package var origin: String
         package var crossOrigin: Bool? = false
         package var topOrigin: String?
-        /// Additional JSON before the closing brace.
+        /// Additional JSON members, with a leading comma, before the closing brace.
         package var more = ""
         /// Changes the encoded bytes before they are hashed.
         package var rewrite: @Sendable ([UInt8]) -> [UInt8] = { $0 }
@@ -30,7 +30,7 @@ extension SoftAuthenticator {
         }
     }
 
-    /// The authenticator data before encoding.
+    /// The authenticator data of a WebAuthn response before encoding, for a test to change.
     ///
     /// The flags decide whether the encoded bytes contain the credential and the extensions.
     package struct AuthenticatorDataDraft: Sendable {
@@ -39,9 +39,9 @@ extension SoftAuthenticator {
         package var signCount: UInt32
         package var aaguid = [UInt8](repeating: 0, count: 16)
         package var credentialID: [UInt8]
-        /// The COSE key.
+        /// The public key of the credential as a COSE key.
         package var publicKey: [UInt8]
-        /// The extensions: a map in CBOR.
+        /// The extension outputs: a CBOR map.
         package var extensions: [UInt8] = [0xA0]
         /// Changes the encoded bytes before they are signed.
         package var rewrite: @Sendable ([UInt8]) -> [UInt8] = { $0 }
@@ -103,7 +103,7 @@ extension SoftAuthenticator {
         package var clientData: ClientDataDraft
         package var data: AuthenticatorDataDraft
         package var userHandle: [UInt8]?
-        /// Changes the message that is signed, but not the response.
+        /// Changes the message that is signed, but not the copy in the response.
         package var rewriteSigned: @Sendable ([UInt8]) -> [UInt8] = { $0 }
         /// Changes the signature.
         package var rewriteSignature: @Sendable ([UInt8]) -> [UInt8] = { $0 }
@@ -130,7 +130,7 @@ package enum CBORText {
 
     package static func text(_ text: String) -> [UInt8] { head(0x60, text.utf8.count) + Array(text.utf8) }
 
-    /// Returns the head of an item whose length or value has 16 bits at most.
+    /// Returns the first bytes of a CBOR item: its major type, and its length of 16 bits at most.
     private static func head(_ kind: UInt8, _ length: Int) -> [UInt8] {
         switch length {
         case ..<24: [kind | UInt8(length)]

@@ -1,7 +1,7 @@
 package import Crypto
 package import CryptoExtras
 
-/// A software authenticator with its client.
+/// A WebAuthn authenticator in software, together with the browser that calls it.
 ///
 /// It makes passkeys and performs both ceremonies of WebAuthn. The responses are JSON as from a browser's `toJSON()`.
 /// The authenticator has one passkey. Its responses are valid unless a test changes the draft. The draft has every part

@@ -46,7 +46,7 @@ struct DialogChallengeTests {
 
     private var warnings: [JSONObject] {
         deployment.service.process.standardOutput.split(separator: "\n").compactMap { JSON.object(String($0)) }.filter {
-            $0["level"]?.string == "warning" && $0["message"]?.string?.contains("code_challenge") == true
+            $0["level"]?.string == "warning" && $0["message"]?.string?.contains("PKCE challenge") == true
         }
     }
 

@@ -247,7 +247,7 @@ struct DeliveredCodeTests {
             texts += try mails.take(to: address)
             return texts.count == 12
         }
-        #expect(texts.count { $0.contains("enter this code at") } == 10)
+        #expect(texts.count { $0.contains("enter this code:") } == 10)
     }
 
     @Test("a code is good for one login and one factor, in whichever instance; sent again, it is the same")

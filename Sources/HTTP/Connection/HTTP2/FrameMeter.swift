@@ -1,12 +1,12 @@
 import NIOCore
 
-/// A count of a client's frames by their headers (RFC 9113 §4.1).
+/// A count of the HTTP/2 frames that a client sends, by their headers (RFC 9113 §4.1).
 ///
 /// It tells whether a frame is under way, and whether there are more frames than requests need. Every frame takes one
 /// from an allowance. Since the type of the frame does not matter, unforeseen types are bounded, too. Requests and time
 /// add to the allowance.
 struct FrameMeter {
-    /// Frames that may come at once.
+    /// The largest allowance, that is, how many frames may come at once.
     static let burst = 1000
     /// Frames that a request adds to the allowance: its data, and window updates for its response.
     static let perRequest = 16
@@ -18,6 +18,8 @@ struct FrameMeter {
     private static let headSize = 9
 
     /// Since when something is incomplete: the preface and the first request, a frame, or the frames of a header block.
+    ///
+    /// Nil if everything received is complete.
     private(set) var isOpenSince: NIODeadline?
 
     private var allowance = burst

@@ -19,7 +19,7 @@ final class HTTP2Gate: ChannelInboundHandler, NIOHTTP2FrameDelegate {
     private var timer: Scheduled<Void>?
     private var farewell: Scheduled<Void>?
     private var isOver = false
-    /// Whether the last refused frame only reset its stream.
+    /// Whether a RST_STREAM frame was written since the last read; the next error then concerns only that stream.
     private var hasResetStream = false
 
     /// - Parameter limit: How long a frame may take to arrive, and how long the client may stay after a GOAWAY.
@@ -96,17 +96,17 @@ final class HTTP2Gate: ChannelInboundHandler, NIOHTTP2FrameDelegate {
     /// Closes the connection after a delay, since the client was sent a GOAWAY or has closed its side of the
     /// connection.
     ///
-    /// A client that sends nothing any more opens no window for the responses that wait for one.
+    /// A client that sends nothing any more also sends no WINDOW_UPDATE. Responses that need one would wait forever.
     func leave() {
         guard farewell == nil, let context else { return }
         let time = min(limit, Self.maxFarewellBytes)
         farewell = context.eventLoop.assumeIsolated().scheduleTask(in: time) { context.close(promise: nil) }
     }
 
-    /// The longest delay, which is longer than a request under way takes.
+    /// The longest delay before the connection closes: longer than any request under way takes.
     private static let maxFarewellBytes = TimeAmount.seconds(10)
 
-    /// Ends the connection with an error code of the service.
+    /// Sends GOAWAY with an error code, and closes the connection.
     private func refuse(_ context: ChannelHandlerContext, _ code: HTTP2ErrorCode) {
         isOver = true
         // GOAWAY (RFC 9113 §6.8): 8 octets on stream 0, the last stream that may have been handled, and the error code.
@@ -147,7 +147,7 @@ final class HTTP2Gate: ChannelInboundHandler, NIOHTTP2FrameDelegate {
     }
 }
 
-/// The handler behind NIO's HTTP/2 that reports its errors to the gate.
+/// The channel handler after NIO's HTTP/2 handler; reports the errors of NIO's handler to ``HTTP2Gate``.
 final class HTTP2Faults: ChannelInboundHandler {
     typealias InboundIn = HTTP2Frame
 

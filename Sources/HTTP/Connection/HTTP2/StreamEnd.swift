@@ -10,9 +10,9 @@ final class StreamEnd: ChannelOutboundHandler {
     typealias OutboundIn = HTTP2Frame.FramePayload
     typealias OutboundOut = HTTP2Frame.FramePayload
 
-    /// The latest frame.
+    /// The latest frame of the response.
     ///
-    /// It is held until the next one comes, since it may be the last.
+    /// The handler holds the frame back until the next one comes, since this frame may be the last.
     private var held: (frame: HTTP2Frame.FramePayload, promise: EventLoopPromise<Void>?)?
 
     func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
@@ -44,7 +44,7 @@ final class StreamEnd: ChannelOutboundHandler {
 }
 
 extension HTTP2Frame.FramePayload {
-    /// Whether the frame has nothing but the end of the stream.
+    /// Whether the frame is an empty DATA frame that ends the stream.
     fileprivate var isBareEnd: Bool {
         guard case .data(let data) = self else { return false }
         return data.endStream && data.data.readableBytes == 0

@@ -4,7 +4,7 @@ import NIOCore
 import NIOHTTP1
 import NIOHTTPTypes
 
-/// Passes on requests that conform to RFC 9113 §8, and a fault in place of any other.
+/// Passes on requests that conform to RFC 9113 §8, and replaces every other request by one that names its fault.
 ///
 /// NIO has already refused what HTTP/2 itself forbids: wrong pseudo-header fields, wrong names, and fields of a
 /// connection. The rules here apply to HTTP/1.1 requests as well.

@@ -17,7 +17,7 @@ final class WaitingStreams: ChannelInboundHandler {
     typealias InboundOut = HTTP2Frame
     typealias OutboundOut = HTTP2Frame
 
-    /// Bytes that a stream costs in the library, including its headers without their fields.
+    /// The memory in bytes that the HTTP/2 library needs for a stream, apart from its header fields.
     private static let streamCost = 2048
     private static let fieldCost = 64
     /// The number of refused requests after which the connection ends.
@@ -34,8 +34,9 @@ final class WaitingStreams: ChannelInboundHandler {
         let deadline: NIODeadline
         var head: HTTP2Frame?
         var body: ByteBuffer?
-        /// The library's events about the stream, for the later handlers of the stream.
+        /// NIO's event that the stream was created, kept until the later handlers get the stream.
         var created: NIOHTTP2StreamCreatedEvent?
+        /// NIO's latest event about the stream's flow-control window, kept until the later handlers get the stream.
         var window: NIOHTTP2WindowUpdatedEvent?
         var cost: Int
     }
@@ -45,13 +46,13 @@ final class WaitingStreams: ChannelInboundHandler {
     private let end: () -> Void
     private let share: ConnectionShare
     private var charge: ConnectionCharge
-    /// Incomplete requests by stream.
+    /// The requests whose end has not arrived yet, by stream.
     private var arrivals: [HTTP2StreamID: Arrival] = [:]
     /// The streams that were created.
     ///
     /// Later handlers know only these.
     private var made: Set<HTTP2StreamID> = []
-    /// The cost of the incomplete requests in bytes.
+    /// The memory that the incomplete requests take, in bytes.
     private var cost = 0
     private var refusals = 0
     /// The part of the cost that counts for the connection's source.
@@ -65,7 +66,7 @@ final class WaitingStreams: ChannelInboundHandler {
     /// - Parameters:
     ///   - limit: How long a request may take to arrive.
     ///   - share: The connection's share of the budget.
-    ///   - gate: Ends the connection.
+    ///   - gate: The handler that closes the connection.
     ///   - end: Called when no further stream will come.
     init(limit: TimeAmount, share: ConnectionShare, gate: HTTP2Gate, end: @escaping () -> Void) {
         self.limit = limit

@@ -1,6 +1,6 @@
 import NIOCore
 
-/// The peers that may name a connection's source: networks, and peers of Unix sockets.
+/// The proxies that may name a connection's source by the PROXY protocol: networks, and peers of Unix sockets.
 package struct TrustedPeers: Sendable, Equatable {
     private struct Network: Sendable, Equatable {
         let address: [UInt8]
@@ -20,7 +20,7 @@ package struct TrustedPeers: Sendable, Equatable {
     private let networks: [Network]
     private let takesUnixSockets: Bool
 
-    /// Reads `10.0.0.0/8, 192.0.2.7, 2001:db8::/32, unix`.
+    /// Parses a list such as `10.0.0.0/8, 192.0.2.7, 2001:db8::/32, unix`.
     ///
     /// - Returns: Nil when an entry has another form, and for an empty list.
     package init?(_ text: String) {

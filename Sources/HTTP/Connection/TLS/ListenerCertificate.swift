@@ -6,8 +6,9 @@ import NIOSSL
 
 /// A listener's certificate and key from files, and the authorities of client certificates.
 ///
-/// The files may be replaced at any time. Open connections keep the material with which they began. New connections get
-/// what was read last. If the files do not fit each other, the former material stays in use.
+/// The files may be replaced at any time. Open connections keep the certificate and key with which they began. New
+/// connections use the files that were read last. If a file is unusable, or the files do not match each other, the
+/// former ones stay in use.
 package final class ListenerCertificate: Sendable {
     /// The paths of the PEM files.
     package struct Files: Sendable {
@@ -78,7 +79,7 @@ package final class ListenerCertificate: Sendable {
     /// How long before its expiry a certificate causes a warning.
     package static let notice = Duration.seconds(14 * 86_400)
 
-    /// More bytes than any certificate chain has.
+    /// The size from which a file is refused, in bytes; no certificate chain is that long.
     private static let maxBytes = 1 << 20
 
     private let files: Files
@@ -93,10 +94,10 @@ package final class ListenerCertificate: Sendable {
     /// The TLS context for new connections.
     var context: NIOSSLContext { state.withLockedValue { $0.material.context } }
 
-    /// Reads the files again if they have changed.
+    /// Reads the files again, and uses them for new connections if they have changed.
     ///
-    /// - Parameter always: Whether to read them even if they have not changed.
-    /// - Returns: The outcome.
+    /// - Parameter always: Whether to use the files even if they have not changed.
+    /// - Returns: Whether the certificate was replaced, or why the former one stays in use.
     package func look(always: Bool = false) -> Look {
         let contents = Contents(of: files)
         guard always || state.withLockedValue({ $0.contents != contents }) else { return .unchanged }
@@ -110,7 +111,7 @@ package final class ListenerCertificate: Sendable {
         }
     }
 
-    /// Returns warnings for operators.
+    /// Returns warnings for operators about the certificate's expiry and the permissions of the key's file.
     ///
     /// - Parameter now: Seconds since 1970.
     /// - Returns: Fixed texts, with the paths.
@@ -190,7 +191,7 @@ package final class ListenerCertificate: Sendable {
         }
     }
 
-    /// Returns whether others than owner and group may read the file.
+    /// Returns whether users other than the file's owner and group may read the file.
     private static func isOpen(_ path: String) -> Bool {
         let path = URL(filePath: path).resolvingSymlinksInPath().path
         let facts = try? FileManager.default.attributesOfItem(atPath: path)

@@ -17,9 +17,9 @@ struct TLSConnections: ServerChildChannel {
         let negotiated: EventLoopFuture<Negotiated>
     }
 
-    /// The TLS buffers.
+    /// The configuration of the TLS buffers.
     ///
-    /// Their bound keeps a long response from leaving a long buffer behind.
+    /// A buffer that a long response has made large is freed, not kept for the next response.
     private static let buffers = {
         var buffers = NIOSSLHandler.Configuration()
         buffers.maximumPreservedOutboundBufferCapacity = 32_768

@@ -11,8 +11,8 @@ import Providers
 
 /// Reauthentication of a session's user before a change.
 ///
-/// The page that asks for the reauthentication contains the form of the change. It sends this form again, together with
-/// the user's password or second factor.
+/// The page that asks for the reauthentication contains the form of the change. The page sends this form again,
+/// together with the user's password or second factor.
 extension AccountPages {
     /// What the user must show before an action.
     enum Proof {

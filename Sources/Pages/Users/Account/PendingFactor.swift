@@ -8,7 +8,7 @@ import Messaging
 
 /// A pending login, or a step-up of a session, on the account page.
 ///
-/// Hidden form fields keep it.
+/// The page keeps it in a hidden form field.
 struct PendingFactor: Sendable {
     /// The form field with the pending login or step-up.
     static let field = "waiting"

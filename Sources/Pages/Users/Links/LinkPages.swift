@@ -37,7 +37,7 @@ package struct LinkPages: Sendable {
         routes = PageRoutes(directory: directory, refusals: refusals, errors: errors)
     }
 
-    /// Bytes of the largest form.
+    /// The maximum size of a form in bytes.
     private static let formLimit = 65_536
 
     /// Mounts the routes below each of the given first path segments.
@@ -63,7 +63,7 @@ package struct LinkPages: Sendable {
         }
     }
 
-    /// A request for one of the pages.
+    /// A request for a page to which a mailed link leads.
     private struct Asked {
         let loaded: LoadedApplication
         let page: LinkPage
@@ -97,7 +97,7 @@ package struct LinkPages: Sendable {
 
     /// Carries out a form, or shows the form again: to ask for another factor, or with a failure.
     ///
-    /// The form keeps the pending second factor. So a code that was sent stays valid.
+    /// The form that is shown again contains the pending second factor. So a code that was sent before stays valid.
     private func take(
         _ form: FormFields,
         of purpose: EmailTokenPurpose,
@@ -213,7 +213,7 @@ package struct LinkPages: Sendable {
 }
 
 extension LinkFactorRequest {
-    /// Parses the factor that the user asks for; nil if the form names none.
+    /// Reads which second factor the user asks for in a form; nil if the form names none.
     fileprivate init?(_ form: FormFields, from source: RequestSource, sends: Bool) throws(Failure) {
         let (sent, chosen, asked) = (try form.value("send"), try form.value("choose"), try form.value("factor"))
         guard let factor = (sent ?? chosen ?? asked).flatMap({ ObjectID($0) }), let pending = try form.value("pending")
