@@ -1,41 +1,47 @@
 -- The whole schema of the federation service.
 --
--- `federation migrate` runs this file; `psql -v ON_ERROR_STOP=1 -f schema.sql` gives the same. Applying it again
--- changes nothing. What all applications share is one transaction, each application's schema another: logins wait for
--- one application at a time, and PostgreSQL has room for the locks of one. Every transaction takes the same advisory
--- lock: sixteen instances that start at once wait for each other. (`CREATE TABLE IF NOT EXISTS` alone fails when two
--- sessions run it at once.) The version is noted last, so a migration that was killed is begun again. Nothing is set
--- for longer than a transaction, whose session may be a pooler's.
+-- `federation migrate` runs this file. `psql -v ON_ERROR_STOP=1 -f schema.sql` has the same result. To run the file
+-- again changes nothing.
 --
--- Statements between the lines "by itself" are sent alone: what ends transactions must not stand beside others.
+-- One transaction migrates what all applications share. Each application's schema has a transaction of its own, for two
+-- reasons: logins then wait for one application at a time, and PostgreSQL has room for the locks of one application
+-- only. Every transaction that changes the schema takes the same advisory lock, so that sixteen instances that start at
+-- once migrate one after the other. (`CREATE TABLE IF NOT EXISTS` alone fails if two sessions run it at once.) The last
+-- statement records the version, so an interrupted migration is not recorded and the next one starts again. No setting
+-- lasts longer than its transaction, since the session may belong to a connection pooler.
 --
--- Schema `federation` holds what operators configure. Each application has a PostgreSQL schema of its own for its
--- users, made by federation.create_application_schema().
+-- The lines "by itself" divide this file into parts. `federation migrate` sends each part as a separate command, since
+-- PostgreSQL allows a DO block to commit only if no other statement is sent with it.
+--
+-- The PostgreSQL schema `federation` holds the configuration and what else all applications share. Each application has
+-- a further PostgreSQL schema for its users, created by federation.create_application_schema().
 
 begin;
 
 set local client_min_messages = warning;
 set local lock_timeout = '60s';
 set local statement_timeout = '60s';
--- On Citus what all applications share is on the coordinator, whatever the role's setting is.
+-- On Citus, the shared tables belong on the coordinator, even if the role's settings distribute new schemas.
 set local citus.enable_schema_based_sharding = off;
 select pg_advisory_xact_lock(hashtextextended('federation schema', 0));
 
 create schema if not exists federation;
 
--- Which steps of this file a database has seen; a running service is ready when the newest one is its own.
+-- The versions of this file that were applied to the database. A running service is ready if the newest of them is the
+-- version that the service needs.
 create table if not exists federation.schema_versions (
     version integer primary key,
     applied timestamptz not null default now()
 );
 
--- The version of this file whose functions the database has; a newer one is not undone.
+-- This file must not replace the functions of a newer version. federation.schema_version() is the version whose
+-- functions the database has.
 do $body$
 begin
     if to_regprocedure('federation.schema_version()') is not null then
         if federation.schema_version() > 15 then
-            raise exception 'the database has version % of the schema, and this is version 15: use the newer one',
-                federation.schema_version();
+            raise exception 'the database has version % of the schema, newer than version 15 of this program: '
+                'use the newer program', federation.schema_version();
         end if;
     end if;
 end
@@ -43,8 +49,9 @@ $body$;
 
 create or replace function federation.schema_version() returns integer language sql immutable as 'select 15';
 
--- Adds a column, an index or a trigger unless it is there. IF NOT EXISTS and OR REPLACE lock the table before they
--- look: logins would wait, and a transaction that has locked another table already would deadlock.
+-- The next three functions add a column, an index or a trigger unless it exists. IF NOT EXISTS and OR REPLACE are
+-- avoided, since they lock the table before they check whether the object exists. Logins would wait for that lock, and
+-- a transaction that already has a lock on another table would deadlock.
 create or replace function federation.add_column(table_name text, column_name text, definition text) returns void
 language plpgsql as $body$
 begin
@@ -75,14 +82,17 @@ begin
 end
 $body$;
 
--- One row that every change of configuration raises: instances look at it to learn that their copy is old.
+-- The revision of the configuration, in a single row. Every change of the configuration increments the revision. An
+-- instance compares the revision with that of its cached configuration to detect changes.
 create table if not exists federation.configuration (
     only_row boolean primary key default true check (only_row),
     revision bigint not null default 1
 );
 insert into federation.configuration default values on conflict do nothing;
 
--- Instances listen on this channel and so see a change as soon as it is committed; the revision is their safety net.
+-- Notifies the channel federation_configuration of a new revision. Instances listen on the channel, so they learn of a
+-- change as soon as it is committed. If a notification is lost, they learn of the change when they next read the
+-- revision.
 create or replace function federation.announce_configuration() returns trigger language plpgsql as $body$
 begin
     perform pg_notify('federation_configuration', new.revision::text);
@@ -98,7 +108,8 @@ select federation.add_trigger(
 create table if not exists federation.applications (
     id text collate "C" primary key check (id ~ '^[A-Za-z0-9][A-Za-z0-9_-]{0,62}$'),
     name text not null check (octet_length(name) between 1 and 200),
-    -- The PostgreSQL schema of its users. Never one that PostgreSQL or this service uses itself.
+    -- The PostgreSQL schema of the application's users. Schemas that PostgreSQL or this service uses itself are
+    -- excluded.
     schema_name text collate "C" not null unique check (
         octet_length(schema_name) between 1 and 63
         and schema_name !~ '^pg_'
@@ -108,22 +119,24 @@ create table if not exists federation.applications (
     created timestamptz not null default now(),
     updated timestamptz
 );
--- The revision of federation.configuration at the last change of anything that belongs to the application.
+-- The value of federation.configuration.revision after the last change of anything that belongs to the application.
 select federation.add_column('federation.applications', 'revision', 'bigint not null default 1');
 
--- The environment variable that leads to the database which the application's schema is in; null when it is this one.
+-- The environment variable with the URL of the database that has the application's schema; NULL if this database has
+-- it.
 select federation.add_column(
     'federation.applications', 'database',
     $$text collate "C"
         check (octet_length(database) <= 63 and database ~ '^[A-Z][A-Z0-9_]*_DATABASE_URL$' and database !~ '^FEDERATION_')$$
 );
 
--- The environment variables that a document named for keys and secrets, by their places, so that an export names them
--- again; no value of any is here.
+-- The environment variables that a document named for keys and secrets, by their places in the document. An export
+-- names the same variables again. The values of the variables are not stored here.
 select federation.add_column('federation.applications', 'variables', $$jsonb not null default '{}'$$);
 
--- Settings had other names before version 15. Where a value stands under both names, the new one counts. The former names
--- are renamed in every object of the settings, at each migration: no later setting may have one of them.
+-- Renames settings in every object of an application's settings, at each migration. Before version 15, these settings
+-- had other names. If a value exists under both names, the value under the new name counts. No later setting may have
+-- one of the former names.
 create function federation.renamed_settings(settings jsonb) returns jsonb language plpgsql immutable as $body$
 declare
     names constant jsonb := '{
@@ -151,9 +164,10 @@ update federation.applications set settings = federation.renamed_settings(settin
     where settings <> federation.renamed_settings(settings);
 drop function federation.renamed_settings(jsonb);
 
--- Which deployment this database is of. In an application's own database `main` is false and the id that of the
--- deployment, which `federation` sets in the first transaction of this file; its federation.applications has the
--- applications whose users are there, and nothing else of the configuration.
+-- The deployment that this database belongs to. In the main database, `main` is true. In a separate database of
+-- applications, `main` is false, and `id` is the id of the main database's deployment: the program `federation` sets
+-- that id in the first transaction of this file. The table federation.applications of such a database lists the
+-- applications whose users are there. Such a database has nothing else of the configuration.
 create table if not exists federation.deployment (
     only_row boolean primary key default true check (only_row),
     id uuid not null,
@@ -164,7 +178,7 @@ select coalesce(named.id, gen_random_uuid()), named.id is null
 from (select nullif(current_setting('federation.deployment', true), '')::uuid as id) named
 on conflict do nothing;
 
--- API keys of applications, as SHA-256 of their text.
+-- API keys of applications. `key_hash` is the SHA-256 of a key's text.
 create table if not exists federation.api_keys (
     application_id text collate "C" not null references federation.applications on delete cascade,
     key_hash bytea not null check (octet_length(key_hash) = 32),
@@ -174,11 +188,12 @@ create table if not exists federation.api_keys (
     unique (application_id, label)
 );
 
--- Whether the key is a server's: it may do what concerns other users than the session's own.
+-- Whether the API key belongs to a server. The key of a server also admits requests about other users than the user of
+-- the session.
 select federation.add_column('federation.api_keys', 'server', 'boolean not null default false');
 
--- One row for each provider that an application uses. The options are what else its operator decides: see
--- docs/administration.md.
+-- The providers of an application, one row for each. `options` has the other options that operators set: see
+-- docs/configuration.md.
 create table if not exists federation.provider_settings (
     application_id text collate "C" not null references federation.applications on delete cascade,
     provider text collate "C" not null,
@@ -187,7 +202,8 @@ create table if not exists federation.provider_settings (
 );
 select federation.add_column('federation.provider_settings', 'options', $$jsonb not null default '{}'$$);
 
--- What was Facebook's alone is among the options of every provider.
+-- Before version 4, Facebook was the only provider, and two columns had its options. They become part of `options`,
+-- which every provider has.
 do $body$
 begin
     if exists (
@@ -199,7 +215,8 @@ begin
         alter table federation.provider_settings drop column graph_version, drop column proof,
             drop constraint if exists provider_settings_provider_check;
     end if;
-    -- Operators name providers; a password is a login method, too, and no provider has its name.
+    -- Operators choose the names of providers. No provider may have the name `password`, since `password` names another
+    -- login method.
     if not exists (
         select from pg_constraint
         where conrelid = 'federation.provider_settings'::regclass and conname = 'provider_settings_provider'
@@ -212,15 +229,16 @@ begin
 end
 $body$;
 
--- What the provider is, where its name does not say that.
+-- The provider kind; NULL if the provider's name is also its kind.
 select federation.add_column(
     'federation.provider_settings', 'kind',
     $$text collate "C"
         check (kind ~ '^[a-z]([a-z0-9-]{0,30}[a-z0-9])?$')$$
 );
 
--- Of which kind a provider's name is, for ever: identities outlast the settings, and those of another kind are other
--- people.
+-- The provider kind of each provider name, kept for ever. Identities outlast the settings of their provider. If a
+-- provider of another kind got the name, the service would take the stored subjects for subjects of that provider,
+-- which belong to other users.
 create table if not exists federation.provider_kinds (
     application_id text collate "C" not null references federation.applications on delete cascade,
     provider text collate "C" not null,
@@ -230,7 +248,8 @@ create table if not exists federation.provider_kinds (
 insert into federation.provider_kinds
 select application_id, provider, coalesce(kind, provider) from federation.provider_settings on conflict do nothing;
 
--- A trigger, since instances of before version 7 serve on while the new ones start.
+-- A trigger records the kind, since instances from before version 7 do not record it, and they continue to run while
+-- the new instances start.
 create or replace function federation.remember_provider_kind() returns trigger language plpgsql as $body$
 begin
     insert into federation.provider_kinds
@@ -244,8 +263,9 @@ select federation.add_trigger(
     'after insert or update of kind', 'for each row execute function federation.remember_provider_kind()'
 );
 
--- The application's apps at a provider, the one asked first at position 0. The secret is AES-256-GCM under the master
--- key secret_key_id; its associated data name this table, the application, the row and the column.
+-- The application's apps at a provider. The service tries them in the order of `position`, from 0. `secret` is
+-- encrypted by AES-256-GCM with the master key secret_key_id. The associated data of the encryption names this table,
+-- the application, the row and the column.
 create table if not exists federation.provider_apps (
     application_id text collate "C" not null,
     provider text collate "C" not null,
@@ -271,10 +291,11 @@ begin
 end
 $body$;
 
--- Which of the configurations that the operator made at the provider the app's login dialog follows.
+-- The id of the configuration that the app's login dialog follows. The operator created that configuration at the
+-- provider. NULL if the dialog follows none.
 select federation.add_column('federation.provider_apps', 'config_id', $$text check (config_id ~ '^[0-9]{1,32}$')$$);
 
--- Revisions of mappings; one of them is active.
+-- Revisions of the mappings of providers. At most one revision for each provider is active.
 create table if not exists federation.mappings (
     application_id text collate "C" not null references federation.applications on delete cascade,
     provider text collate "C" not null,
@@ -284,13 +305,13 @@ create table if not exists federation.mappings (
     created timestamptz not null default now(),
     primary key (application_id, provider, revision)
 );
--- Who made the revision; unknown for those from before this was kept.
+-- The author of the revision; NULL for revisions from before this column existed.
 select federation.add_column('federation.mappings', 'author', 'text');
 select federation.add_index(
     'mappings_one_active', 'on federation.mappings (application_id, provider) where active', 'unique index'
 );
 
--- The declared properties of an application's users: each is a column of its users table.
+-- The declared properties of an application's users. Each property is a column of the application's users table.
 create table if not exists federation.properties (
     application_id text collate "C" not null references federation.applications on delete cascade,
     name text collate "C" not null check (name ~ '^[A-Za-z][A-Za-z0-9_]{0,62}$'),
@@ -301,20 +322,22 @@ create table if not exists federation.properties (
     client_mappable boolean not null,
     primary key (application_id, name)
 );
--- Who sees it in replies: the user, other users as well, or servers alone.
+-- The visibility of the property in responses: `self` for the user and servers, `users` for other users, too, `server`
+-- for servers alone.
 select federation.add_column(
     'federation.properties', 'visible_to',
     $$text not null default 'self'
         check (visible_to in ('self', 'users', 'server'))$$
 );
 
--- Whether the column has an index of its own, which the service builds in the background, and what stood in the way of
--- that last.
+-- `indexed` is true if the column shall have an index of its own, which the service builds in the background.
+-- `index_problem` is the reason why the last attempt to build the index failed; NULL if no attempt failed since the
+-- last success.
 select federation.add_column('federation.properties', 'indexed', 'boolean not null default false');
 select federation.add_column('federation.properties', 'index_problem', 'text');
 
--- Searches of users that took long, by the application and the properties that an index of one of would have served;
--- bounded, since clients choose what they search by.
+-- Slow searches for users, counted by sets of properties: an index of any property of the set would have sped up the
+-- search. The service limits the number of rows, since clients choose which properties they search by.
 create table if not exists federation.index_advice (
     application_id text collate "C" not null references federation.applications on delete cascade,
     properties text[] collate "C" not null check (array_length(properties, 1) between 1 and 100),
@@ -325,7 +348,7 @@ create table if not exists federation.index_advice (
     primary key (application_id, properties)
 );
 
--- Names of properties that clients' mappings brought in undeclared; their values are in the column users.dynamic.
+-- The names of undeclared properties that clients' mappings write. The values are in the column users.dynamic.
 create table if not exists federation.dynamic_properties (
     application_id text collate "C" not null references federation.applications on delete cascade,
     name text collate "C" not null check (name ~ '^[A-Za-z][A-Za-z0-9_]{0,62}$'),
@@ -333,16 +356,17 @@ create table if not exists federation.dynamic_properties (
     primary key (application_id, name)
 );
 
--- Tables that were there before the application and hold its users (`federation adopt`): `users` of its schema is a
--- view of the table then. A row without the view is of an adoption that has begun.
+-- Tables that existed before the application and contain its users (`federation adopt`). In the schema of such an
+-- application, `users` is a view of that table. While the view does not exist, the adoption is not finished.
 create table if not exists federation.adopted_tables (
     application_id text collate "C" primary key references federation.applications on delete cascade,
     relation regclass not null unique,
     adopted timestamptz not null default now()
 );
 
--- Which column of the adopted table each column of the view is, in the view's order. Those that were added for it may
--- be dropped with their property; the others are the table's own.
+-- The columns of the view `users`, in order, each with the name of the adopted table's column. `added` is true if the
+-- service added the column to the table. The service may drop such a column together with its property, but never drops
+-- the other columns, which the table had before.
 create table if not exists federation.adopted_columns (
     application_id text collate "C" not null references federation.adopted_tables on delete cascade,
     name text collate "C" not null,
@@ -353,14 +377,15 @@ create table if not exists federation.adopted_columns (
     unique (application_id, column_name)
 );
 
--- Who may administer, and with which role.
+-- The operators. The role of an operator determines the operator's rights.
 create table if not exists federation.operators (
     name text collate "C" primary key check (name ~ '^[A-Za-z0-9][A-Za-z0-9._@+-]{0,63}$'),
     role text not null check (role in ('viewer', 'editor', 'owner')),
     created timestamptz not null default now()
 );
 
--- Bearer tokens of operators, as SHA-256 of their text; the id names one in commands and is no way to it.
+-- Bearer tokens of operators. `token_hash` is the SHA-256 of a token's text. `id` names the token in commands, and
+-- gives no access. `expires` is NULL if the token never expires, and `last_used` is NULL if the token was never used.
 create table if not exists federation.operator_tokens (
     token_hash bytea primary key check (octet_length(token_hash) = 32),
     id text collate "C" not null unique check (id ~ '^[0-9a-f]{16}$'),
@@ -371,31 +396,34 @@ create table if not exists federation.operator_tokens (
 );
 select federation.add_index('operator_tokens_operator', 'on federation.operator_tokens (operator)');
 
--- Whether a program has the token, which shows no second factor, as those of before version 9 are taken to be; and when
--- its person showed one last.
+-- `machine` is true if a program has the token. A program shows no second factor. Tokens from before version 9 count as
+-- tokens of programs. `factor_proved` is the time at which the operator last showed a second factor with the token;
+-- NULL for never.
 select federation.add_column('federation.operator_tokens', 'machine', 'boolean not null default true');
 select federation.add_column('federation.operator_tokens', 'factor_proved', 'timestamptz');
 
--- What a token is for: `calls` of the administration; `link`, which opens one session of the console and is gone then;
--- `session`, which the console has opened for a browser.
+-- The purpose of the token. `calls` is for requests to the administration. `link` is for a link that opens one session
+-- of the console; the session's opening deletes the token. `session` is for a session that the console has opened for a
+-- browser.
 select federation.add_column(
     'federation.operator_tokens', 'purpose',
     $$text collate "C" not null default 'calls'
         check (purpose in ('calls', 'link', 'session'))$$
 );
 
--- The link by which the first owner is made while there is no operator, by the SHA-256 of its token: one at most.
+-- The link that creates the first owner while there is no operator. At most one such link exists. `token_hash` is the
+-- SHA-256 of the link's token.
 create table if not exists federation.operator_setup (
     is_only boolean primary key default true check (is_only),
     token_hash bytea not null check (octet_length(token_hash) = 32),
     expires timestamptz not null
 );
 
--- What authenticators know an operator by.
+-- The id by which authenticators recognize an operator (the user handle of WebAuthn).
 select federation.add_column('federation.operators', 'object_id', 'uuid not null default gen_random_uuid()');
 select federation.add_index('operators_object_id', 'on federation.operators (object_id)', 'unique index');
 
--- Second factors of operators, with the columns of users' (see `factors` of an application).
+-- Second factors of operators. The columns have the same meaning as those of the table `factors` of an application.
 create table if not exists federation.operator_factors (
     id uuid primary key,
     object_id uuid not null references federation.operators (object_id) on delete cascade,
@@ -415,7 +443,9 @@ create table if not exists federation.operator_factors (
 );
 select federation.add_index('operator_factors_object_id', 'on federation.operator_factors (object_id)');
 
--- Guesses at them: two rows for an operator at most, one of codes and one of recovery codes.
+-- Guesses at the second factors of operators. An operator has at most two rows: one counts guesses at codes, and one
+-- counts guesses at recovery codes. The columns have the same meaning as those of the table `attempts` of an
+-- application.
 create table if not exists federation.attempts (
     key bytea primary key check (octet_length(key) = 32),
     failures bigint not null,
@@ -425,7 +455,7 @@ create table if not exists federation.attempts (
     blocked_until timestamptz not null default now()
 );
 
--- Who changed what. Rows are added, never changed or removed.
+-- The audit log: each change with its author (`actor`). Rows are added, and never changed or deleted.
 create table if not exists federation.audit_log (
     id bigint generated always as identity primary key,
     happened timestamptz not null default now(),
@@ -435,14 +465,16 @@ create table if not exists federation.audit_log (
     details jsonb not null default '{}'
 );
 
--- Where the change came from, and what it was done to within the application.
+-- `source` is the network address or the host that the change came from. `target` is the object within the application
+-- that was changed; NULL if there is none.
 select federation.add_column('federation.audit_log', 'source', 'text');
 select federation.add_column('federation.audit_log', 'target', 'text');
 select federation.add_index('audit_log_application', 'on federation.audit_log (application_id, id)');
 
 create or replace function federation.refuse_change() returns trigger language plpgsql as $body$
 begin
-    raise exception 'the audit log is append-only' using errcode = 'restrict_violation';
+    raise exception 'the audit log is append-only: its rows cannot be changed or deleted'
+        using errcode = 'restrict_violation';
 end
 $body$;
 
@@ -451,22 +483,28 @@ select federation.add_trigger(
     'before update or delete or truncate', 'for each statement execute function federation.refuse_change()'
 );
 
--- Who asked a provider to have their data deleted. The code is what the person gets and what the page of the request's
--- state is found by; who they are is forgotten when it is done.
+-- Requests to delete the data of a user. A provider makes the request by a callback about an identity, or the user
+-- requests the deletion of the account. The user gets `code`, and the page with the state of the request finds the
+-- request by this code. When the request is done, provider_app, subject and object_id become NULL, so that the row no
+-- longer names the user.
 create table if not exists federation.deletion_requests (
     code text collate "C" primary key check (code ~ '^[A-Z2-7]{26}$'),
     application_id text collate "C" not null references federation.applications on delete cascade,
-    -- SHA-256 of the signed request: the same request gives the same code.
+    -- A SHA-256 hash of the provider's signed request, or of the user who requests the deletion. A repeated request has
+    -- the same hash, and so gets the code of the first request.
     request_hash bytea not null check (octet_length(request_hash) = 32),
     provider text collate "C" not null,
     provider_app text collate "C",
     subject text collate "C",
-    -- When the provider signed it: an identity that came later is another one.
+    -- The time at which the provider signed the request. The request does not concern an identity that was created
+    -- later.
     issued timestamptz not null,
     requested timestamptz not null default now(),
     due timestamptz not null,
     done timestamptz,
-    -- When it was last tried in vain, and what stood in the way: a table whose rows refer to the user.
+    -- The time of the last failed attempt at the erasure, and the obstacle to the erasure. The obstacle is a table
+    -- whose rows refer to the user, a rule of the operator's, or a valid link that can still recover the account. Each
+    -- is NULL if there was none.
     attempted timestamptz,
     hindrance text,
     unique (application_id, request_hash)
@@ -474,20 +512,24 @@ create table if not exists federation.deletion_requests (
 select federation.add_index(
     'deletion_requests_due', 'on federation.deletion_requests (application_id, due) where done is null'
 );
--- SHA-256 of the call: it has a request for each provider that has the app, and is done when all of them are.
+-- SHA-256 of the provider's callback. A callback makes a request for each provider that has the app, and is done when
+-- all of these requests are done. If the user made the request, this is request_hash. NULL for requests from before
+-- this column existed.
 select federation.add_column('federation.deletion_requests', 'call_hash', 'bytea');
 select federation.add_index('deletion_requests_call', 'on federation.deletion_requests (application_id, call_hash)');
--- The user who wants the account deleted; null where a provider has called about an identity.
+-- The user who requested the deletion of the account; NULL if a provider made the request, about an identity.
 select federation.add_column('federation.deletion_requests', 'object_id', 'uuid');
 
--- Keys that sign the tokens by which other services check users (GET users/token); each application has its own, so
--- that no service takes a token of another application. The secret is the private key, AES-256-GCM under the master key
--- secret_key_id; one that no longer signs stays as long as a token of it may live.
+-- Keys that sign the tokens by which other services verify users (GET users/token). Each application has a key of its
+-- own, so that no service accepts a token of another application. `secret` is the private key, encrypted by AES-256-GCM
+-- with the master key secret_key_id. `retired` is the time at which another key replaced this one; NULL for the newest
+-- key. A retired key still signs for some minutes, until the services that cache the public keys know the new key. It
+-- is kept as long as a token that it signed may be valid.
 create table if not exists federation.token_keys (
     id text collate "C" primary key check (id ~ '^[A-Za-z0-9_-]{16,43}$'),
     secret bytea not null,
     secret_key_id text not null,
-    -- The public key as a JWK.
+    -- The public key as a JWK (RFC 7517).
     public_key jsonb not null,
     created timestamptz not null default now(),
     retired timestamptz
@@ -497,16 +539,17 @@ select federation.add_column(
     'text collate "C"
         references federation.applications on delete cascade'
 );
--- A key without an application is of the time when all had one together: it signs for an application until that one's
--- own key is known.
+-- A key without an application is from the time when all applications shared one key. Such a key signs an application's
+-- tokens until the services that cache the public keys know the application's own key.
 update federation.token_keys set retired = now() where application_id is null and retired is null;
 drop index if exists federation.token_keys_one_signs;
 select federation.add_index(
     'token_keys_one_signs_for_each', 'on federation.token_keys (application_id) where retired is null', 'unique index'
 );
 
--- The key under which identities are hashed that stay banned when their user is erased: AES-256-GCM under the master
--- key secret_key_id. It is made once and stays, since nobody could hash anew whom nothing names any more.
+-- The key by which banned identities are hashed. Such a hash stays when the user of the identity is erased. `secret` is
+-- the key, encrypted by AES-256-GCM with the master key secret_key_id. The key is created once and never replaced:
+-- nothing names an erased identity any more, so its hash could not be computed again.
 create table if not exists federation.ban_key (
     only_row boolean primary key default true check (only_row),
     secret bytea not null,
@@ -514,16 +557,16 @@ create table if not exists federation.ban_key (
     created timestamptz not null default now()
 );
 
--- The master keys that this deployment's secrets may be under, by their ids: nothing is encrypted under
--- another one. The first program that uses an empty database brings its key; a further key comes with one that is
--- known, and a former key goes when a rotation has ended. In a database that an application has of its own there are
--- none.
+-- The ids of the master keys that may encrypt the secrets of this deployment. The service encrypts nothing with another
+-- key. The first program that uses an empty database registers its own key. A program registers a further key if it
+-- also has a registered key; an operator can register any key by `federation secrets register`. A rotation removes the
+-- former keys at its end. In a separate database of applications, this table is empty.
 create table if not exists federation.master_keys (
     id text collate "C" primary key check (octet_length(id) between 1 and 64),
     registered timestamptz not null default now()
 );
 
--- The master keys that the configuration's secrets are under.
+-- Returns the ids of the master keys that encrypt the secrets in the schema `federation`.
 create or replace function federation.master_keys_in_use() returns setof text
 language sql stable as $body$
     select secret_key_id from federation.provider_apps
@@ -539,9 +582,11 @@ language sql stable as $body$
     select secret_key_id from federation.ban_key
 $body$;
 
--- Returns null if secrets may be encrypted under a master key, and otherwise the known keys. Where no key is known, those
--- in use become known, or else this one. With `registers` a key becomes known if its owner also holds a known key. Of
--- several keys that come at once the first one counts.
+-- Checks whether secrets may be encrypted with a master key. Returns NULL if they may, and otherwise the ids of the
+-- registered keys. If no key is registered, the function registers the keys in use; if no key is in use either, it
+-- registers the given key. `held` has the ids of the program's other keys. With `registers`, the function also
+-- registers the given key if one of these is registered. If several keys come at once to an empty database, only the
+-- first one is registered.
 create or replace function federation.admit_master_key(key text, held text[], registers boolean) returns text[]
 language plpgsql volatile as $body$
 begin
@@ -565,12 +610,13 @@ begin
 end
 $body$;
 
--- A database from before version 14 knows the keys that its secrets are under.
+-- Registers the keys in use in a database from before version 14.
 insert into federation.master_keys (id)
 select * from federation.master_keys_in_use() where not exists (select from federation.master_keys);
 
--- Files of users from other systems, each known by its SHA-256: how many of its records are done. It is noted in the
--- transaction that does them, so an import that died goes on where it was.
+-- Imports of users from other systems. `file_hash` is the SHA-256 of the imported file. `records` is the number of
+-- records that are done. The transaction that writes the records also updates this number, so an interrupted import
+-- continues where it stopped. `finished` is NULL until the import is complete.
 create table if not exists federation.imports (
     application_id text collate "C" not null references federation.applications on delete cascade,
     file_hash bytea not null check (octet_length(file_hash) = 32),
@@ -583,7 +629,7 @@ create table if not exists federation.imports (
     primary key (application_id, file_hash)
 );
 
--- Records that became no user, for the report; holds no value of them.
+-- Records of an import that did not become users, for the report. No values of the records are stored.
 create table if not exists federation.import_refusals (
     application_id text collate "C" not null,
     file_hash bytea not null,
@@ -595,20 +641,24 @@ create table if not exists federation.import_refusals (
     foreign key (application_id, file_hash) references federation.imports on delete cascade
 );
 
--- How logins went, for operators: of each what its line in the log says, with what it came and which session it opened,
--- for as long as FEDERATION_LOGIN_LOG_DAYS. It is written behind the logins, by one instance at a time and with rising
--- ids, so whoever reads on from an id misses no row that comes later. Nothing refers to it and it refers to nothing:
--- neither an application nor a user waits for it.
+-- The login log, for operators. Each row has the data of the login's line in the server's log, the user agent, and the
+-- id of the opened session. Rows are kept for FEDERATION_LOGIN_LOG_DAYS days. Instances write the rows after the
+-- logins, so that no login waits. One instance writes at a time, with increasing ids, so a reader that continues after
+-- an id misses no later row. The table has no foreign key and no other table refers to it, so that no change of an
+-- application or a user waits for the log.
 create table if not exists federation.login_log (
-    -- Milliseconds since 1970 of when it was written, times 1024, and a number: what is older has a smaller id.
+    -- The time of writing, in milliseconds since 1970, times 1024, plus a number that tells rows of the same
+    -- millisecond apart. An older row has a smaller id.
     id bigint primary key,
     happened timestamptz not null,
     application_id text collate "C" not null,
-    -- provider, password, guest, server or passkey; the provider's name where it is one that there is.
+    -- The method is provider, password, guest, server or passkey. `provider` is the provider's name; NULL for another
+    -- method, and if no such provider exists.
     method text collate "C" not null,
     provider text collate "C",
     credential text collate "C" not null,
-    -- created, updated or refused; refused for a reason, and what was behind it.
+    -- The outcome is created, updated or refused. `reason` tells why the login was refused, and `cause` has the cause
+    -- in the words of the server's log. Both are NULL if the login was not refused.
     outcome text collate "C" not null,
     reason text collate "C",
     cause text,
@@ -617,14 +667,15 @@ create table if not exists federation.login_log (
     source text collate "C",
     milliseconds bigint not null,
     user_agent text,
-    -- The id of the session that was opened, as lists of sessions have it.
+    -- The id of the opened session, as in lists of sessions; NULL if no session was opened or the user has been erased.
     session text collate "C"
 );
 select federation.add_index('login_log_application', 'on federation.login_log (application_id, id)');
 select federation.add_index('login_log_method', 'on federation.login_log (application_id, method, provider, id)');
--- Most logins are those of users who are there already, and found without an index of their own. What the others are
--- narrowed down by is behind the id, so that rows that do not fit are passed over in the index. The log may be long,
--- and whoever writes to it waits, which no login does.
+-- Most logins are of existing users and have the outcome `updated`. These are found without an index on the outcome. In
+-- the next two indexes, the columns behind `id` let PostgreSQL skip rows that do not match within the index. There is
+-- no statement timeout here, since the log may be long. Only writers of the log wait for these statements, and no login
+-- does.
 set local statement_timeout = 0;
 select federation.add_index(
     'login_log_outcomes',
@@ -640,14 +691,15 @@ select federation.add_index(
     'login_log_user', 'on federation.login_log (application_id, object_id, id) where object_id is not null'
 );
 
--- All logins of each minute and of each hour, also those that the log has no row of, which are unlisted.
+-- The numbers of logins in each minute and in each hour. `unlisted` is the number of those logins that have no row in
+-- the login log.
 create table if not exists federation.login_counts (
     application_id text collate "C" not null,
-    -- 60 or 3600.
+    -- The length of the interval in seconds: 60 or 3600.
     seconds integer not null,
     starts timestamptz not null,
     method text collate "C" not null,
-    -- Empty where there is none, since they are parts of the key.
+    -- An empty text means no provider, and likewise no reason, since columns of a primary key cannot be NULL.
     provider text collate "C" not null,
     outcome text collate "C" not null,
     reason text collate "C" not null,
@@ -657,23 +709,24 @@ create table if not exists federation.login_counts (
 );
 select federation.add_index('login_counts_starts', 'on federation.login_counts (seconds, starts)');
 
--- Users who were erased lately and whom the log shall forget: it does so bit by bit, and once more a little later,
--- since an instance may have written a login of theirs meanwhile.
+-- Recently erased users who are still to be removed from the login log. The service removes them part by part. It
+-- searches the log once more ten minutes later, since an instance may have written a login of the user meanwhile.
 create table if not exists federation.login_log_erasures (
     application_id text collate "C" not null,
     object_id uuid not null,
     erased timestamptz not null default now(),
-    -- When the log is looked through.
+    -- The time of the next search through the log.
     due timestamptz not null default now(),
     primary key (application_id, object_id)
 );
 select federation.add_index('login_log_erasures_due', 'on federation.login_log_erasures (due)');
 
--- By what an identity is known whose access has ended, for the while in which ID tokens from before would still be
--- taken.
+-- Returns the SHA-256 of an identity. Two things are stored under this hash: the end of an identity's access, as long
+-- as ID tokens from before that end could be accepted, and the owner of a login code.
 --
--- No two identities have one text: a provider's name and an app's id hold neither a space nor, as they stand here, a
--- slash. Facebook's identities are known without the provider's name, as they were before version 6.
+-- No two identities have the same text. A provider's name contains neither a space nor a slash. An app's id contains no
+-- space, and its slashes are replaced here. The text of Facebook's identities lacks the provider's name, as it did
+-- before version 6.
 create or replace function federation.identity_hash(provider text, provider_app text, subject text) returns bytea
 language sql immutable strict parallel safe as $body$
 select sha256(convert_to(
@@ -681,12 +734,13 @@ select sha256(convert_to(
 ))
 $body$;
 
--- The same for instances from before version 6, which serve on while the new ones start; all of theirs are Facebook's.
+-- The same function for instances from before version 6, which continue to run while the new instances start. All their
+-- identities are Facebook's.
 create or replace function federation.identity_hash(provider_app text, subject text) returns bytea
 language sql immutable strict parallel safe as $body$select federation.identity_hash('facebook', provider_app, subject)$body$;
 
--- The name by which a function of a statement reaches a table of an application. On Citus it is called where the tables
--- are, and their names there are those of their shards.
+-- Returns the name by which a function within a statement reaches a table of an application. On Citus, such a function
+-- runs on the node with the tables, where the tables have the names of their shards.
 create or replace function federation.table_name(schema_name text, name text) returns text
 language sql stable as $body$select format('%I.%I', schema_name, name)$body$;
 
@@ -705,9 +759,9 @@ begin
 end
 $body$;
 
--- Runs a statement about an application's users on the node of Citus that has them: its text with the names of the
--- shards, and its values as the array $1. Sessions there are Citus' own, so what the service sets for its sessions
--- stands here.
+-- Runs a statement about an application's users on the Citus node that has the users. `command` is the statement with
+-- the names of the shards. The statement reads its values from the array $1. Citus opens the sessions on that node
+-- itself, so this function has the setting `jit`, which the service makes for its own sessions.
 create or replace function federation.at_shard(command text, arguments text[]) returns setof record
 language plpgsql volatile set jit = off as $body$
 begin
@@ -715,7 +769,8 @@ begin
 end
 $body$;
 
--- The same for a statement that returns no columns: a row for each that it has found or written.
+-- The same function for a statement that returns no columns. It returns a row for each row that the statement found or
+-- wrote.
 create or replace function federation.count_at_shard(command text, arguments text[]) returns setof boolean
 language plpgsql volatile set jit = off as $body$
 declare
@@ -727,8 +782,9 @@ begin
 end
 $body$;
 
--- Whether the access of an identity ended at a moment or later, as far as that has been committed when it is called: a
--- login may have waited for an erasure that its own statement does not see.
+-- Returns whether the access of an identity ended at a moment or later. The function sees everything that was committed
+-- before its call. This matters if a login has waited for an erasure: the login's own statement does not see the
+-- erasure.
 create or replace function federation.has_ended(schema_name text, identity bytea, moment timestamptz) returns boolean
 language plpgsql volatile as $body$
 declare
@@ -742,12 +798,12 @@ begin
 end
 $body$;
 
--- A JSON object of one member; NULL when the value is NULL, since it is strict.
+-- Returns a JSON object with one member. Since the function is strict, the result is NULL if the value is NULL.
 create or replace function federation.json_member(key text, value jsonb) returns jsonb
 language sql immutable strict parallel safe as 'select jsonb_build_object(key, value)';
 
--- Whether a user has a second factor of some kind. It is called under the lock on the user, and sees what a
--- simultaneous login has committed before it gave up that lock.
+-- Returns whether a user has a second factor of one of the kinds. The caller has locked the user. The function sees
+-- what a simultaneous login committed before that login released the lock.
 create or replace function federation.has_factor(schema_name text, object_id uuid, kinds text[]) returns boolean
 language plpgsql volatile as $body$
 declare
@@ -761,10 +817,10 @@ begin
 end
 $body$;
 
--- Versions 2 and 3 had this one.
+-- Versions 2 and 3 had this function.
 drop function if exists federation.end_other_sessions(text, uuid, bytea);
 
--- The table that an application's users are in: `users` of its schema, or the adopted one that `users` is a view of.
+-- Returns the table with an application's users: `users` of its schema, or the adopted table if `users` is a view.
 create or replace function federation.users_table(schema_name text) returns regclass
 language sql stable as $body$
 select case u.relkind when 'v' then t.relation else u.oid::regclass end
@@ -774,9 +830,10 @@ left join federation.adopted_tables t on t.application_id = a.id
 where u.oid = to_regclass(format('%I.users', users_table.schema_name))
 $body$;
 
--- The columns of the table that an application's users are in, with the names that statements use; columns of an
--- adopted table that are none of the users' have none. There a type that holds less than a property's counts as the
--- property's: what does not fit is refused when it is written.
+-- Returns the columns of the table with an application's users. `name` is the name that statements use; NULL if the
+-- column of an adopted table is not part of the view `users`. In an adopted table, a column may have a narrower type
+-- than its property. `type` is then the type of the property, and PostgreSQL refuses a value that does not fit when it
+-- is written.
 create or replace function federation.user_columns(schema_name text)
 returns table (
     name text, column_name text, relation oid, number bigint, type text,
@@ -797,9 +854,10 @@ left join federation.adopted_columns c on c.application_id = t.application_id an
 where a.attrelid = federation.users_table(user_columns.schema_name) and a.attnum > 0 and not a.attisdropped
 $body$;
 
--- Makes the view `users` of an adopted table as federation.adopted_columns has it. It takes the place of a former view,
--- whose columns a change of the table may be in the way of, or of a users table that nobody is in; who was granted
--- something has it again, of the whole or of columns that are in the new one.
+-- Creates the view `users` of an adopted table, with the columns of federation.adopted_columns. The view replaces a
+-- former view, or a users table without users. The former view is dropped before `change` runs, since its columns can
+-- prevent a change of the table. Privileges on the former view or table are granted again on the new view. Privileges
+-- on single columns are granted again if the new view has these columns.
 create or replace function federation.create_users_view(schema_name text, change text default null) returns void
 language plpgsql as $body$
 declare
@@ -814,7 +872,8 @@ begin
     if former <> 'v' then
         execute format('select exists (select from %s)', users) into is_used;
         if is_used then
-            raise exception '% has users already', users using errcode = 'object_not_in_prerequisite_state';
+            raise exception '% already has users, who would be lost: adopt the table for an application without users',
+                users using errcode = 'object_not_in_prerequisite_state';
         end if;
     end if;
     select array_agg(format(
@@ -854,7 +913,7 @@ begin
 end
 $body$;
 
--- Makes the schema of an application, or brings it up to this file.
+-- Creates the schema of an application, or upgrades it to this version of the file.
 create or replace function federation.create_application_schema(schema_name text) returns void
 language plpgsql as $body$
 declare
@@ -863,16 +922,17 @@ declare
     single_use_kinds constant text :=
         $$kind in ('nonce', 'state', 'loginCode', 'idToken', 'ended', 'banned', 'code', 'noChallenge', 'pendingSignIn')$$;
     email_proof_purposes constant text := $$purpose in ('passwordReset', 'confirmation', 'reversal')$$;
-    -- What refers to a user does so by this column.
+    -- The table that foreign keys to a user refer to; for an adopted table, with the column in parentheses.
     users text := format('%I.users', schema_name);
     added regclass;
     former text;
 begin
-    -- On Citus the tables are made as ordinary ones first (see `citus_schema_distribute`).
+    -- On Citus, the tables are first created as ordinary tables (see `citus_schema_distribute`).
     perform set_config('citus.enable_schema_based_sharding', 'off', true);
     execute format('create schema if not exists %I', schema_name);
 
-    -- The users table that an operator works with. Declared properties follow as columns of their own name and type.
+    -- The users table, which operators may use directly. Each declared property is a further column with the property's
+    -- name and type.
     execute format($ddl$
         create table if not exists %1$I.users (
             object_id uuid primary key,
@@ -889,16 +949,19 @@ begin
             dynamic jsonb not null default '{}'
         )$ddl$, schema_name);
 
-    -- An adopted table has got all of this from `federation adopt`.
+    -- In an adopted table, `federation adopt` has already created what the other branch creates.
     if federation.users_table(schema_name) is distinct from users::regclass then
         select format('%s (%I)', c.relation::regclass, c.column_name) into users
         from federation.user_columns(schema_name) c where c.name = 'object_id';
         if users is null then
-            raise exception 'schema % has a view users of no adopted table', schema_name using errcode = 'wrong_object_type';
+            raise exception 'schema % has a view users that federation.adopted_tables and federation.adopted_columns '
+                'do not describe: restore their rows or replace the view by a table, then migrate again',
+                schema_name using errcode = 'wrong_object_type';
         end if;
     else
-        -- Every request of a user reads the undeclared properties, which logins bring in. What is there already is
-        -- kept, but takes no update that leaves it so large.
+        -- Every request of a user reads `dynamic`, the undeclared properties, which logins add to. So their size is
+        -- limited. The constraint is not validated: a row that is too large stays, but PostgreSQL refuses each update
+        -- that leaves the row too large.
         if not exists (
             select from pg_constraint
             where conrelid = format('%I.users', schema_name)::regclass and conname = 'dynamic_is_bounded'
@@ -909,18 +972,19 @@ begin
             );
         end if;
 
-        -- Operators look for people by their address. Here and below: CREATE INDEX IF NOT EXISTS would lock out logins
-        -- before it looks.
+        -- Operators search for users by e-mail address. Here and below, CREATE INDEX IF NOT EXISTS is avoided, since it
+        -- would block logins before it checks whether the index exists.
         if to_regclass(format('%I.users_email', schema_name)) is null then
             execute format('create index users_email on %I.users (lower(email))', schema_name);
         end if;
-        -- Guests who have lost their session are looked for among all guests, a part of them at a time.
+        -- The service deletes guests who have lost their session. It searches all guests for them, part by part.
         if to_regclass(format('%I.users_guests', schema_name)) is null then
             execute format($ddl$create index users_guests on %I.users (object_id) where user_status = 'GUEST'$ddl$, schema_name);
         end if;
     end if;
 
-    -- Who a person is at a provider. Subjects are scoped to the provider's app and compared as bytes.
+    -- The identities of users: which account at a provider logs in which user. Subjects are scoped to the provider's
+    -- app, and compared as bytes.
     execute format($ddl$
         create table if not exists %1$I.identities (
             provider text collate "C" not null,
@@ -931,7 +995,7 @@ begin
             last_used timestamptz not null default now(),
             granted_scopes text[] not null default '{}',
             data_access_expires timestamptz,
-            -- What the mapping wrote last into properties that it writes until they are edited.
+            -- The values that the mapping wrote last, for the properties that it writes only until they are edited.
             written jsonb not null default '{}',
             primary key (provider, provider_app, subject)
         )$ddl$, schema_name, users);
@@ -939,43 +1003,47 @@ begin
         execute format('create index identities_object_id on %I.identities (object_id)', schema_name);
     end if;
 
-    -- What the person declined when the dialog asked last; some of it may have been granted since.
+    -- The permissions that the user declined when a dialog last asked for them. The user may have granted some of them
+    -- since.
     perform federation.add_column(identities, 'declined_scopes', $$text[] not null default '{}'$$);
-    -- The provider token of the last login, if the application keeps it: AES-256-GCM under the master key token_key_id,
-    -- bound to the application, the row and the column.
+    -- The provider token of the last login; NULL if the application does not store tokens. The token is encrypted by
+    -- AES-256-GCM with the master key token_key_id, and bound to the application, the row and the column.
+    -- `token_expires` is NULL if the token has no expiry or its expiry is unknown.
     perform federation.add_column(identities, 'token', 'bytea');
     perform federation.add_column(identities, 'token_key_id', 'text');
     perform federation.add_column(identities, 'token_kind', $$text check (token_kind in ('access', 'id'))$$);
     perform federation.add_column(identities, 'token_expires', 'timestamptz');
-    -- When the provider is asked next whether the kept token still stands, when it was last, and when the profile was
-    -- read last.
+    -- `check_due` is the time at which the service next asks the provider whether the stored token is valid; NULL if
+    -- the token is not checked. `checked` is the time of the last check, and `refreshed` is the time at which the
+    -- profile was last read. A login that stores a token sets both.
     perform federation.add_column(identities, 'check_due', 'timestamptz');
     perform federation.add_column(identities, 'checked', 'timestamptz');
     perform federation.add_column(identities, 'refreshed', 'timestamptz');
-    -- When the provider said that the person has removed the app or ended its access, and by which word.
+    -- `revoked` is the time at which the app lost its access to the identity, as the provider reported; NULL while the
+    -- app has access. `revoked_by` is the source of the report: deauthorize, webhook or check.
     perform federation.add_column(identities, 'revoked', 'timestamptz');
     perform federation.add_column(identities, 'revoked_by', 'text');
-    -- Unix seconds of the newest event of each permission that the provider has told of: events arrive late, twice and
-    -- out of order.
+    -- The Unix time, in seconds, of the newest event that the provider reported for each permission. Events arrive
+    -- late, twice and out of order.
     perform federation.add_column(identities, 'permission_events', $$jsonb not null default '{}'$$);
     if to_regclass(format('%I.identities_check_due', schema_name)) is null then
         execute format('create index identities_check_due on %s (check_due) where check_due is not null', identities);
     end if;
-    -- Kept tokens are found by the key that they are under: when keys are rotated, and when an application keeps none
-    -- any more.
+    -- Stored tokens are found by their master key, both when keys are rotated and when an application stops storing
+    -- tokens.
     if to_regclass(format('%I.identities_token_key', schema_name)) is null then
         execute format(
             'create index identities_token_key on %s (token_key_id) where token_key_id is not null', identities
         );
     end if;
-    -- Access tokens that have come to their end are forgotten.
+    -- The service deletes access tokens that have expired, and finds them by this index.
     if to_regclass(format('%I.identities_token_expires', schema_name)) is null then
         execute format(
             'create index identities_token_expires on %s (token_expires) where token_kind = ''access''', identities
         );
     end if;
 
-    -- Sessions by SHA-256 of their token; the token itself is nowhere.
+    -- The sessions of users. `token_hash` is the SHA-256 of the session token, which itself is not stored.
     execute format($ddl$
         create table if not exists %1$I.sessions (
             token_hash bytea primary key check (octet_length(token_hash) = 32),
@@ -984,15 +1052,17 @@ begin
             last_seen timestamptz not null default now(),
             expires timestamptz not null
         )$ddl$, schema_name, users);
-    -- The sessions of a user in their order: the oldest of too many end.
+    -- The index has the sessions of a user in the order of their creation. If a user has too many sessions, the service
+    -- finds and revokes the oldest by this index.
     if to_regclass(format('%I.sessions_user', schema_name)) is null then
         execute format('create index sessions_user on %I.sessions (object_id, created)', schema_name);
     end if;
     if to_regclass(format('%I.sessions_object_id', schema_name)) is not null then
         execute format('drop index %I.sessions_object_id', schema_name);
     end if;
-    -- No index leads to sessions that are over: all are looked through in turn. So no index is touched when it is noted
-    -- that a session is still used, as long as its page has room for that. What an operator sets besides stands.
+    -- No index finds expired sessions; the service searches the whole table for them, part by part. So an update of
+    -- `last_seen` changes no index, as long as the row's page has room for the new version of the row. The fillfactor
+    -- reserves that room. A fillfactor that an operator has set is kept.
     foreach former in array array['sessions_expires', 'sessions_last_seen'] loop
         if to_regclass(format('%I.%I', schema_name, former)) is not null then
             execute format('drop index %I.%I', schema_name, former);
@@ -1004,25 +1074,30 @@ begin
     ) then
         execute format('alter table %s set (fillfactor = 85)', sessions);
     end if;
-    -- The identity by which the session was opened.
+    -- The login method that opened the session. If that is an identity, the columns name the identity. Otherwise
+    -- `provider` is `password` (also for a server's request) or `passkey`, `provider_app` is empty, and `subject` is
+    -- the login name, the passkey's id or, for a server's request, the user's id. The columns are NULL for the session
+    -- of a new guest and for sessions from before these columns existed.
     perform federation.add_column(sessions, 'provider', 'text collate "C"');
     perform federation.add_column(sessions, 'provider_app', 'text collate "C"');
     perform federation.add_column(sessions, 'subject', 'text collate "C"');
 
-    -- When the person has last shown who they are, by whatever credential.
+    -- The time at which the user of the session last authenticated, by any credential. It is 1970 if a server requested
+    -- the session, since the user presented no credential.
     perform federation.add_column(sessions, 'proved', 'timestamptz not null default now()');
 
-    -- The kind of the second factor that its person has last shown, and when.
+    -- The kind of the second factor that the user of the session last showed, and the time; both are NULL if the user
+    -- showed none.
     perform federation.add_column(sessions, 'factor_kind', 'text');
     perform federation.add_column(sessions, 'factor_proved', 'timestamptz');
 
-    -- Of a session of the account page: the hash of the app's session that it was opened from. It counts for none of
-    -- those that a user may have.
+    -- For a session of the account page: the token hash of the app's session beside which it was opened; NULL for every
+    -- other session. A session of the account page does not count towards the application's maximum of sessions.
     perform federation.add_column(sessions, 'beside', 'bytea');
 
-    -- The password of a user, for those who have one: the login in its one spelling, and the hash with its parameters
-    -- as libargon2 writes it, AES-256-GCM under the master key hash_key_id, bound to the application, the user and the
-    -- column.
+    -- The passwords of users who have one. `login` is the normalized login name. `hash` is the password hash with its
+    -- parameters, as libargon2 or, for an imported user, another system wrote it. The hash is encrypted by AES-256-GCM
+    -- with the master key hash_key_id, and bound to the application, the user and the column.
     execute format($ddl$
         create table if not exists %1$I.passwords (
             object_id uuid primary key references %2$s on delete cascade,
@@ -1031,18 +1106,20 @@ begin
             hash_key_id text not null,
             changed timestamptz not null default now()
         )$ddl$, schema_name, users);
-    -- Hashes are found by the key that they are under when keys are rotated.
+    -- When keys are rotated, hashes are found by their master key.
     if to_regclass(format('%I.passwords_hash_key', schema_name)) is null then
         execute format('create index passwords_hash_key on %I.passwords (hash_key_id)', schema_name);
     end if;
 
-    -- Failed attempts to log in by a password or to guess a secret, by SHA-256 of what they are counted for: a login,
-    -- an address.
+    -- Attempts that a rate limit or a lockout counts: failed logins with a password, guesses at a secret, mails, text
+    -- messages and registrations. `key` is the SHA-256 of what the attempts are counted for, such as a login name or a
+    -- source.
     execute format($ddl$
         create table if not exists %1$I.attempts (
             key bytea primary key check (octet_length(key) = 32),
             failures bigint not null,
-            -- When the hour began in which `recent` failures were counted.
+            -- The start of the window in which the `recent` attempts were counted. The rule of the attempts determines
+            -- its length.
             counted_since timestamptz not null default now(),
             recent bigint not null default 0,
             last timestamptz not null default now(),
@@ -1052,9 +1129,10 @@ begin
         execute format('create index attempts_last on %I.attempts (last)', schema_name);
     end if;
 
-    -- What a link of a mail verifies, by SHA-256 of its token: whoever has it reads the mail of that address. It counts
-    -- once. A reversal undoes what has become of the account since it was created, and counts whatever the user's
-    -- address is by then.
+    -- Links in mails. `token_hash` is the SHA-256 of the link's token. A user who presents the token reads the mail of
+    -- the address `email`. A link is single-use, and valid only while the user still has that address. A reversal link
+    -- is an exception: it is valid whatever address the user has by then. It reverses all changes of the account since
+    -- the time `created`.
     execute format($ddl$
         create table if not exists %1$I.email_proofs (
             token_hash bytea primary key check (octet_length(token_hash) = 32),
@@ -1064,8 +1142,8 @@ begin
             created timestamptz not null default now(),
             expires timestamptz not null
         )$ddl$, schema_name, email_proof_purposes, users);
-    -- What a constraint says is asked of the one that was found, and not to find it: of another application's, which is
-    -- being deleted, it cannot be asked.
+    -- The constraint is found by its name, and its definition is read only then. A search by definition would also read
+    -- constraints of another application that is being deleted, which fails.
     if (
         select pg_get_constraintdef(oid) from pg_constraint
         where conrelid = format('%I.email_proofs', schema_name)::regclass and conname = 'email_proofs_purpose_check'
@@ -1075,10 +1153,11 @@ begin
             schema_name, email_proof_purposes
         );
     end if;
-    -- What the identity property said before the change that a reversal undoes, where people log in by another property
-    -- than the address.
+    -- The login name before the change that a reversal link reverses, if users log in by another property than the
+    -- address; NULL otherwise.
     perform federation.add_column(format('%I.email_proofs', schema_name), 'login', 'text');
-    -- Whether the link was made for somebody who may not read the mail: it confirms the address, and sets no password.
+    -- Whether the link only confirms the address and sets no password, since the holder of the link may not be able to
+    -- read the mail.
     perform federation.add_column(format('%I.email_proofs', schema_name), 'only_confirms', 'boolean not null default false');
     if to_regclass(format('%I.email_proofs_object_id', schema_name)) is null then
         execute format('create index email_proofs_object_id on %I.email_proofs (object_id)', schema_name);
@@ -1087,10 +1166,11 @@ begin
         execute format('create index email_proofs_expires on %I.email_proofs (expires)', schema_name);
     end if;
 
-    -- Invitations of people who are no users yet. An invitation names one address, one telephone number or one
-    -- identity; the first two are taken by the token of a link, kept as its SHA-256, and the last by the login of that
-    -- identity. One that was taken is part of its user. The columns of one contact have one collation, for the index
-    -- over them.
+    -- Invitations of future users. An invitation names one e-mail address, one telephone number or one identity. An
+    -- invitation to an address or a number is accepted by the token of a link, and `token_hash` is the SHA-256 of that
+    -- token. An invitation to an identity is accepted by a login of that identity, and has no token. An accepted
+    -- invitation belongs to its user, and is deleted with the user. The columns of the contact have the same collation,
+    -- since one index covers them.
     execute format($ddl$
         create table if not exists %1$I.invitations (
             id uuid primary key,
@@ -1102,12 +1182,12 @@ begin
             subject text collate "C",
             roles text[] not null default '{}',
             properties jsonb not null default '{}',
-            -- The language of mails about it.
+            -- The language of mails about the invitation; NULL if none was chosen.
             locale text,
             invited_by text not null,
             created timestamptz not null default now(),
             expires timestamptz not null,
-            -- How often a link was sent, and when last.
+            -- How often a link was sent to the contact, and when last; NULL for never.
             sent bigint not null default 0,
             last_sent timestamptz,
             accepted timestamptz,
@@ -1134,15 +1214,15 @@ begin
         execute format('create index invitations_expires on %I.invitations (expires) where accepted is null', schema_name);
     end if;
 
-    -- Identities that were taken from a user while a reversal could still bring them back; a week later they are
-    -- forgotten.
+    -- Identities that were removed from a user while a reversal link could still restore them. The service deletes them
+    -- a week after their removal.
     execute format($ddl$
         create table if not exists %1$I.removed_identities (
             provider text collate "C" not null,
             provider_app text collate "C" not null,
             subject text collate "C" not null,
             object_id uuid not null references %2$s on delete cascade,
-            -- When it became the user's.
+            -- The time at which the user got the identity.
             created timestamptz not null,
             removed timestamptz not null,
             primary key (provider, provider_app, subject, object_id)
@@ -1154,9 +1234,10 @@ begin
         execute format('create index removed_identities_removed on %I.removed_identities (removed)', schema_name);
     end if;
 
-    -- Second factors. What is secret of one (the seed of an authenticator app, where codes are sent to) is AES-256-GCM
-    -- under the master key secret_key_id, bound to the application, the user, the factor and the column. One that is
-    -- taken away stays for a week, since a reversal may bring it back, and counts no more than one that never was.
+    -- Second factors of users. `secret` is the seed of an authenticator app, or the address or number that codes are
+    -- sent to; NULL for other kinds. It is encrypted by AES-256-GCM with the master key secret_key_id, and bound to the
+    -- application, the user, the factor and the column. A removed factor no longer counts, but is kept for a week,
+    -- since a reversal link may restore it. `removed` is NULL for a factor that counts.
     execute format($ddl$
         create table if not exists %1$I.factors (
             id uuid primary key,
@@ -1165,12 +1246,13 @@ begin
             label text check (octet_length(label) between 1 and 200),
             secret bytea,
             secret_key_id text,
-            -- The newest time step whose code was shown (RFC 6238): no code counts twice.
+            -- The newest time step whose code was shown (RFC 6238); -1 for none. Only codes of later time steps are
+            -- accepted, so that no code is accepted twice.
             step bigint not null default -1,
-            -- Recovery codes that are left, as SHA-256 in base64url.
+            -- The recovery codes that are not used yet, as SHA-256 in base64url.
             codes text[] collate "C" not null default '{}',
-            -- A passkey: what authenticator and browser call it, its public key as COSE writes it, how often it has
-            -- signed, whether it can be on several devices, and by which ways it is reached.
+            -- The columns of a passkey: its credential id, its public key in the encoding of COSE, its signature
+            -- counter, whether it can exist on several devices, and the transports by which the browser reaches it.
             credential_id bytea check (octet_length(credential_id) between 1 and 1023),
             public_key bytea,
             sign_count bigint not null default 0,
@@ -1183,7 +1265,7 @@ begin
     if to_regclass(format('%I.factors_object_id', schema_name)) is null then
         execute format('create index factors_object_id on %I.factors (object_id)', schema_name);
     end if;
-    -- A credential is one user's, who may enrol it anew once it was taken away.
+    -- A credential belongs to one user. The user may enrol a removed credential again.
     if to_regclass(format('%I.factors_credential', schema_name)) is null then
         execute format(
             'create unique index factors_credential on %I.factors (credential_id) where credential_id is not null and removed is null',
@@ -1199,7 +1281,8 @@ begin
         execute format('create index factors_removed on %I.factors (removed) where removed is not null', schema_name);
     end if;
 
-    -- Devices on which a user is not asked for a second factor, by SHA-256 of a token that they keep.
+    -- Devices on which a user is not asked for a second factor. `token_hash` is the SHA-256 of a token that the device
+    -- keeps.
     execute format($ddl$
         create table if not exists %1$I.trusted_devices (
             token_hash bytea primary key check (octet_length(token_hash) = 32),
@@ -1214,12 +1297,13 @@ begin
         execute format('create index trusted_devices_expires on %I.trusted_devices (expires)', schema_name);
     end if;
 
-    -- Mails that are on their way. What they say is AES-256-GCM under the master key content_key_id, since it holds
-    -- tokens. A mail is taken for sending before it is sent, so an event never sends two.
+    -- The queue of mails. `content` is the address and the text, encrypted by AES-256-GCM with the master key
+    -- content_key_id, since the text has tokens; it is empty once the mail is done. An instance marks a mail as
+    -- `sending` before it sends the mail, so that no event sends two mails.
     execute format($ddl$
         create table if not exists %1$I.mails (
             id uuid primary key default gen_random_uuid(),
-            -- What it is about, once; the same event again changes nothing.
+            -- The event that the mail reports. A second mail for the same event is not queued.
             event text collate "C" not null unique,
             object_id uuid references %2$s on delete cascade,
             content bytea not null,
@@ -1229,7 +1313,8 @@ begin
             attempts bigint not null default 0,
             state text not null default 'waiting' check (state in ('waiting', 'sending', 'sent', 'failed', 'uncertain')),
             taken timestamptz,
-            -- What the mail server said last, without addresses.
+            -- Why the last attempt to send the mail failed, in the words of the mail server without addresses; NULL if
+            -- none failed.
             problem text,
             done timestamptz
         )$ddl$, schema_name, users);
@@ -1240,7 +1325,7 @@ begin
         execute format('create index mails_object_id on %I.mails (object_id)', schema_name);
     end if;
 
-    -- The roles that users were given; which there are is a setting of the application.
+    -- The roles that users have. The setting `roles` of the application lists the roles that exist.
     execute format($ddl$
         create table if not exists %1$I.user_roles (
             object_id uuid not null references %2$s on delete cascade,
@@ -1252,13 +1337,21 @@ begin
         execute format('create index user_roles_role on %I.user_roles (role)', schema_name);
     end if;
 
-    -- What may be used once, by SHA-256 of it: login codes that were given out, and ID tokens, authorization codes,
-    -- nonces, states of dialogs and what waited for a second factor, once they have been used; identities whose access
-    -- has ended, by federation.identity_hash, `created` being the moment; apps whose dialogs are opened without a
-    -- challenge for a while (noChallenge), by SHA-256 of their id; and identities that were a disabled user's when they
-    -- were erased, by an HMAC under federation.ban_key. `owner` is who has used it: the same attempt may come again
-    -- when it lost a race or its reply; of a login code it is whose it is, by federation.identity_hash, and of a ban
-    -- the object_id of who is gone. The payload, of login codes alone, is encrypted like a provider token.
+    -- Single-use values, and other values that are stored until they expire. `hash` is the SHA-256 of the value, unless
+    -- stated otherwise. The kinds are:
+    -- - `loginCode`: a login code that was issued. `owner` is the federation.identity_hash of its identity. `payload`
+    --   is the result of the login, encrypted like a provider token. For all other kinds, `payload` is NULL.
+    -- - `idToken`, `code`, `nonce`, `state`, `pendingSignIn`: a value that has been used. `idToken` is an ID token or
+    --   another credential that a provider signed or this service encrypted. `code` is an authorization code of a
+    --   provider. `state` is the state of a dialog. `pendingSignIn` is a pending login. `owner` is the login attempt
+    --   that used the value; NULL if no repetition is allowed. The same attempt may use the value again within a minute
+    --   if it lost a race or its client lost the response.
+    -- - `ended`: an identity whose access has ended. `hash` is its federation.identity_hash, and `created` is the time
+    --   of the end.
+    -- - `noChallenge`: a provider's app whose dialogs open without a code challenge for a while. `hash` is the SHA-256
+    --   of the provider kind and the app's id.
+    -- - `banned`: an identity that was removed from a disabled user, or erased with that user. `hash` is an HMAC with
+    --   the key of federation.ban_key. `owner` is the object_id of that user.
     execute format($ddl$
         create table if not exists %1$I.single_use (
             kind text collate "C" not null check (%2$s),
@@ -1284,7 +1377,8 @@ begin
         execute format('create index single_use_expires on %I.single_use (expires)', schema_name);
     end if;
 
-    -- Citus takes what a function makes for an ordinary table, even in a schema that it has: it follows the others.
+    -- Citus treats a table that a function creates as an ordinary table, even in a distributed schema. So this loop
+    -- distributes such tables, like the other tables of the schema.
     if to_regclass('pg_catalog.pg_dist_schema') is not null then
         for added in
             select c.oid from pg_class c join pg_dist_schema s on s.schemaid = c.relnamespace
@@ -1302,14 +1396,15 @@ commit;
 
 -- by itself
 
--- Applications that exist already get what a newer version of this file adds to their schemas. Behind whoever waits for
--- a table logins wait, too: so each waits for a moment only, and again a little later.
+-- Upgrades the schemas of existing applications to this version of the file. While this block waits for the lock of a
+-- table, logins wait behind it. So each attempt waits for a moment only, and the next attempt follows a little later.
 do $body$
 declare
     application_schemas text[];
     application_schema text;
 begin
-    -- Whoever waits for the advisory lock holds nothing else: a loop over the query would hold federation.applications.
+    -- While this session waits for the advisory lock, it must have no other lock. A loop over the query itself would
+    -- keep a lock on federation.applications.
     perform set_config('lock_timeout', '60s', true);
     perform pg_advisory_xact_lock(hashtextextended('federation schema', 0));
     application_schemas := array(select schema_name from federation.applications where database is null order by id);
@@ -1319,11 +1414,12 @@ begin
             perform set_config('client_min_messages', 'warning', true), set_config('lock_timeout', '60s', true);
             perform pg_advisory_xact_lock(hashtextextended('federation schema', 0));
             if federation.schema_version() <> 15 then
-                raise exception 'another version of the schema came in meanwhile: migrate with the newest program';
+                raise exception 'another program has migrated to another version meanwhile: '
+                    'migrate with the newest program';
             end if;
             perform set_config('lock_timeout', '300ms', true);
             begin
-                -- It may be deleted or move meanwhile.
+                -- The application may be deleted or moved to another database meanwhile.
                 perform from federation.applications
                     where schema_name = application_schema and database is null for share;
                 if found then
@@ -1333,8 +1429,8 @@ begin
             exception when lock_not_available then
                 if attempt = 20 then
                     raise object_in_use using message = format(
-                        'somebody holds a table of schema %I for long: see who by pg_locks, and migrate again then, '
-                        'which does the rest', application_schema
+                        'another session has locked a table of schema %I for too long: find the session in pg_locks, '
+                        'end it or wait for its end, then migrate again to finish the migration', application_schema
                     );
                 end if;
             end;
@@ -1348,7 +1444,7 @@ $body$;
 
 -- by itself
 
--- What uses columns that are there only now.
+-- The rest of this file uses columns that exist only after the parts above.
 begin;
 
 set local lock_timeout = '60s';
@@ -1356,14 +1452,15 @@ select pg_advisory_xact_lock(hashtextextended('federation schema', 0));
 do $body$
 begin
     if federation.schema_version() <> 15 then
-        raise exception 'another version of the schema came in meanwhile: migrate with the newest program';
+        raise exception 'another program has migrated to another version meanwhile: migrate with the newest program';
     end if;
 end
 $body$;
 
--- Ends the session that a client had and the oldest others of a user, those that are over before all that live, so that
--- with the one that was just opened no more are left than allowed; and those of the account page beside them. A
--- statement of its own, so that it sees what a simultaneous login has just committed.
+-- Revokes the client's previous session and surplus sessions of a user, so that at most `most` sessions remain,
+-- including the one that was just opened. Expired sessions are revoked before valid ones, and older sessions before
+-- newer ones. Sessions of the account page are revoked with the session beside which they were opened. The function
+-- runs a statement of its own, which sees what a simultaneous login has just committed.
 create or replace function federation.limit_sessions(
     schema_name text, object_id uuid, opened bytea, previous bytea, idle_seconds bigint, most bigint
 ) returns void
@@ -1387,16 +1484,17 @@ begin
 end
 $body$;
 
--- The same for instances from before version 11, which serve on while the new ones start: none of the sessions is taken
--- to be over for want of use.
+-- The same function for instances from before version 11, which continue to run while the new instances start. These
+-- instances know no idle limit, so the limit is ten years here.
 create or replace function federation.limit_sessions(
     schema_name text, object_id uuid, opened bytea, previous bytea, most bigint
 ) returns void
 language sql volatile as $body$select federation.limit_sessions($1, $2, $3, $4, 315360000, $5)$body$;
 
--- Whether a user has room for the session that is about to be opened: it is there already, or of the others that live,
--- but for the one that the client had, there are fewer than allowed. It is called under the lock on the user, and sees
--- what a simultaneous login has committed before it gave up that lock.
+-- Returns whether a user has room for the session that is about to be opened. There is room if that session exists
+-- already, or if the user has fewer than `most` other valid sessions, not counting the client's previous session. The
+-- caller has locked the user. The function sees what a simultaneous login committed before that login released the
+-- lock.
 create or replace function federation.has_room_for_session(
     schema_name text, object_id uuid, opened bytea, previous bytea, idle_seconds bigint, most bigint
 ) returns boolean
@@ -1418,9 +1516,9 @@ begin
 end
 $body$;
 
--- Version 12 had two other indexes and neither column. Behind the new indexes, since whoever reads the log waits from
--- here to the end; and for a moment at a time, since whoever reads it waits behind this, and logins behind statements
--- that wait.
+-- Version 12 had two other indexes and lacked the two columns. This block follows the creation of the new indexes,
+-- since readers of the log wait from here to the end of the transaction. Each attempt waits for the lock for a moment
+-- only: readers of the log wait behind this block, and logins wait behind waiting statements on the same connection.
 do $body$
 begin
     perform set_config('lock_timeout', '300ms', true);
@@ -1433,8 +1531,8 @@ begin
         exception when lock_not_available then
             if attempt = 20 then
                 raise object_in_use using message =
-                    'somebody holds federation.login_log for long: see who by pg_locks, and migrate again then, '
-                    'which does the rest';
+                    'another session has locked federation.login_log for too long: find the session in pg_locks, '
+                    'end it or wait for its end, then migrate again to finish the migration';
             end if;
         end;
         perform pg_sleep(0.1 * random());
@@ -1442,8 +1540,9 @@ begin
 end
 $body$;
 
--- Writes rows of the log of logins, and counts. One writes at a time, each part seeing what the one before has
--- committed: rows become visible in the order of their ids, so that whoever reads on from an id misses none.
+-- Writes rows of the login log, and adds logins to the counts. One instance writes at a time, and each statement sees
+-- what the previous writer committed. So rows become visible in the order of their ids, and a reader that continues
+-- after an id misses no row.
 create or replace function federation.write_logins(records jsonb, counts jsonb) returns void
 language plpgsql volatile as $body$
 begin

@@ -49,14 +49,16 @@ package struct Health: Sendable {
         return directory.isLoaded ? nil : "the configuration is not loaded yet"
     }
 
-    /// Errors in the stored configuration of applications, because of which their logins are refused.
+    /// Errors in the stored configuration of applications, each with the id of its application.
+    ///
+    /// Because of these errors, logins to these applications are refused.
     private var obstacles: [String] {
         directory.applications.sorted { $0.application.id.text < $1.application.id.text }.flatMap { loaded in
             loaded.obstacles.map { "\(loaded.application.id): \($0)" }
         }
     }
 
-    /// Applications whose own databases are unusable, grouped by the problem.
+    /// Warnings about applications whose own databases cannot be used, one for each kind of problem.
     private var unusableDatabases: [String] {
         var applications: [DatabaseProblem: [String]] = [:]
         for loaded in directory.applications {
@@ -71,10 +73,10 @@ package struct Health: Sendable {
     /// The maximum number of applications in one warning.
     private static let maxNamed = 10
 
-    /// Warnings about settings with a version of a provider's API that is retired, soon will be, or is unknown.
+    /// Warnings about configured versions of providers' APIs that are retired, soon will be, or are unknown.
     ///
-    /// The warnings are computed for each request, so a warning disappears once the setting is corrected. They only
-    /// count the applications; the log has the ids of these applications.
+    /// The warnings are computed for each request, so a warning disappears once the operator has corrected the
+    /// configuration. A warning contains only the number of affected applications; the log has their ids.
     private var endings: [String] {
         Ending.all(in: directory.applications, on: clock.today).map { ending in
             let count = ending.applications.count

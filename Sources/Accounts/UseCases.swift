@@ -54,7 +54,7 @@ package struct UseCases: Sendable {
     /// The rate limits of sources and applications.
     package let rateLimiter: RateLimiter
 
-    /// Wires the use cases.
+    /// Creates the use cases and their dependencies.
     ///
     /// - Parameters:
     ///   - store: The database.
@@ -66,8 +66,8 @@ package struct UseCases: Sendable {
     ///     deployment does not set it.
     ///   - mailer: Nil if the deployment sends no mails.
     ///   - smsGateway: Nil if the deployment sends no text messages.
-    ///   - limits: The limits of whole use cases.
-    ///   - admission: The limit of concurrent work; the caller must `run` it.
+    ///   - limits: The time limits of logins and the limits of searches.
+    ///   - admission: Limits concurrent work. The caller must call its method `run`.
     ///   - rateLimiter: The rate limits of sources and applications.
     ///   - clock: The time of day.
     ///   - random: The source of unguessable values.

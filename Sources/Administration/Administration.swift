@@ -59,11 +59,14 @@ package struct Administration: Sendable {
     private let masterKeys: MasterKeys
     private let directory: ApplicationDirectory?
 
-    /// Checks that the database knows the master key (decision D26).
+    /// Checks that the master key with which this process encrypts secrets is registered in the database (decision
+    /// D26).
     ///
-    /// - Parameter encrypts: Whether the caller may encrypt values afterwards. If true, a database that knows no key
-    ///   yet registers the keys of its secrets or, without secrets, the current key. If false, nothing is written.
-    /// - Throws: `provider_misconfigured` when the database knows other keys; `store_unavailable` and similar errors.
+    /// - Parameter encrypts: Whether the caller may encrypt values afterwards. If true and the database has no
+    ///   registered master key yet, the check registers the keys of the stored secrets or, without secrets, the key of
+    ///   this process. If false, the check writes nothing.
+    /// - Throws: `provider_misconfigured` when only other master keys are registered; `store_unavailable` and similar
+    ///   errors.
     package func requireMasterKey(forEncryption encrypts: Bool = true) async throws(Failure) {
         if let refusal = directory?.keyRefusal { throw refusal }
         // A serving process compares the keys whenever it reads its configuration.
@@ -77,8 +80,8 @@ package struct Administration: Sendable {
     /// - Parameters:
     ///   - store: The database for operators' requests. It has connections of its own, so that a slow query of an
     ///     operator never delays a login.
-    ///   - callers: The database that authenticates operators; nil for `store`. With connections of its own, a slow
-    ///     query of an operator delays no authentication.
+    ///   - callers: The database connections that authenticate operators; nil to use `store`. If they are not those of
+    ///     `store`, a slow query of an operator delays no authentication.
     ///   - kinds: The provider kinds for configuration, checks and previews.
     ///   - masterKeys: The master keys, which encrypt and decrypt secrets.
     ///   - passwords: Hashes passwords within the limits of the process; nil if nothing else in the process hashes
@@ -87,7 +90,8 @@ package struct Administration: Sendable {
     ///   - smsGateway: Sends links to telephones; nil when the deployment sends no SMS.
     ///   - publicAddress: The address for links in mails. Without it, no link is sent.
     ///   - operatorOrigin: The origin of operators' passkeys. Without it, operators have no passkeys.
-    ///   - directory: The cached configuration. Each change updates it before the response.
+    ///   - directory: The configuration that this process caches. Each change of an operator updates the cache before
+    ///     the response is sent.
     ///   - logLevel: The log level of this process.
     ///   - instance: Returns the state of this process; empty for a process that serves no requests.
     ///   - rounds: The results of this process' background work; nil for a process without background work.

@@ -17,7 +17,7 @@ package struct AdoptionRequest: Sendable {
     package var created: String?
     /// The properties of users, each with the column of the table that has its values.
     package var properties: [(name: String, column: String)]
-    /// Whether the adoption may rewrite the table.
+    /// Whether the adoption may rewrite the whole table on disk.
     ///
     /// All other transactions that use the table wait during the rewrite.
     package var mayRewrite: Bool
@@ -56,9 +56,9 @@ package struct AdoptionRequest: Sendable {
     }
 }
 
-/// A check of an adoption request against the table.
+/// Checks an operator's request to adopt an existing table as the users table of an application.
 ///
-/// The check finds a use for each column, or collects all problems.
+/// The check finds a use for each column of the table, or collects all problems of the request.
 struct AdoptionReader {
     let request: AdoptionRequest
     let application: StoredApplication
@@ -73,7 +73,7 @@ struct AdoptionReader {
         self.table = table
     }
 
-    /// Returns the adoption.
+    /// Checks the request against the table, and returns the checked adoption with a use for each column.
     ///
     /// - Throws: All problems, each with the option or the column that has the problem.
     mutating func read() throws(DocumentProblems) -> Adoption {
@@ -120,7 +120,7 @@ struct AdoptionReader {
         }
     }
 
-    /// Whether the table's own key is a UUID.
+    /// Whether the column that identifies a row of the table has the type UUID.
     private var isKeyObjectID: Bool { table.column(request.key)?.type == "uuid" }
 
     private mutating func addCreated(_ name: String) {

@@ -34,9 +34,10 @@ package struct BackgroundWork: Sendable {
         return .object(shown)
     }
 
-    /// Returns the background work that is due for an application, or the problem with its own database.
+    /// Returns the background work that is due for an application, or why the application's database could not be read.
     ///
-    /// If one database is unavailable, the response still has the other applications.
+    /// An application may have a database of its own. If that database is unavailable, the response still has the other
+    /// applications.
     private func due(of place: ApplicationPlace) async -> JSONObject {
         var object: JSONObject = ["application": .string(place.id.text)]
         do throws(Failure) {

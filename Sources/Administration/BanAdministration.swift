@@ -3,7 +3,10 @@ package import Domain
 import Encodings
 import Store
 
-/// Lists and lifts bans, which refuse logins with identities that belonged to users.
+/// Lists and lifts bans of identities.
+///
+/// An identity is banned when it is removed from a disabled user, or deleted together with that user. A ban refuses
+/// logins with the identity.
 package struct BanAdministration: Sendable {
     let store: Store
     let changes: ApplicationChanges
@@ -13,11 +16,11 @@ package struct BanAdministration: Sendable {
     /// The hash is the cursor of a page of bans.
     private static let hashSize = 32
 
-    /// Returns a page of bans of identities.
+    /// Returns a page of the banned identities.
     ///
-    /// The user of such an identity was deleted, or lost the identity.
+    /// Such an identity was removed from a disabled user, or deleted together with that user.
     ///
-    /// An entry is `{"objectId", "created", "expires"}`. It does not reveal the identity.
+    /// An entry is `{"objectId", "created", "expires"}`, with the id of that user. It does not reveal the identity.
     package func list(of application: String, _ page: PageRequest) async throws(Failure) -> Page {
         let owner = try Application(try await changes.existing(application))
         var after: [UInt8]?

@@ -65,9 +65,10 @@ enum ApplicationSteps {
         return steps + variables(from: DocumentVariables(stored: stored.variables), to: desired)
     }
 
-    /// Returns the step that stores the environment variables that a document names for keys and secrets.
+    /// Returns the step that stores which environment variables a document names for its keys and secrets.
     ///
-    /// There is no step if an export would use the same names anyway.
+    /// An export of the application uses the stored names. If an export would use the same names without this step, the
+    /// result is empty.
     private static func variables(
         from stored: DocumentVariables?,
         to desired: DesiredApplication
@@ -90,9 +91,10 @@ enum ApplicationSteps {
 
 /// The steps that change API keys.
 enum KeySteps {
-    /// Returns the steps from the stored to the desired keys.
+    /// Returns the steps from the stored to the desired API keys, which are stored as hashes.
     ///
-    /// A hash has only one label at a time. A key whose hash gets another label is therefore revoked first.
+    /// The database allows only one label for the hash of a key. If a hash gets another label, its old entry is
+    /// therefore revoked first.
     static func steps(from stored: [StoredApplication.Key], to desired: [DesiredApplication.Key])
         -> [PlannedChange]
     {
@@ -215,7 +217,7 @@ enum ProviderSteps {
             let action = "provider.\(provider).\(action)"
             return PlannedChange(change, action: action, target: provider.text, from: from, to: to)
         }
-        /// Returns `enabled` and the options that differ from `others`.
+        /// Returns the member `enabled` and those options that are missing in `others` or have another value there.
         ///
         /// The placeholder `•••` stands for secrets.
         func settings(_ enabled: Bool, _ options: JSONValue, where others: JSONValue) -> [JSONObject.Member] {

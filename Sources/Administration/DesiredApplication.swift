@@ -97,7 +97,7 @@ package struct DesiredApplication: Sendable {
 
     /// The change of an app's secret.
     package enum AppSecret: Sendable {
-        /// Keeps the stored secret. It is a problem if none is stored.
+        /// Keeps the stored secret. If no secret is stored, the checks report a problem.
         case unchanged
         case encrypted(EncryptedSecret)
     }
@@ -183,7 +183,7 @@ package struct DesiredApplication: Sendable {
 }
 
 extension MasterKeys {
-    /// Returns the change of an app's secret.
+    /// Returns the change that gives an app at a provider the desired secret.
     ///
     /// If the stored secret decrypts to the same text, the result is `unchanged`. Otherwise the given secret is
     /// encrypted.

@@ -146,7 +146,9 @@ package struct DocumentAdministration: Sendable {
             ?? ApplicationPlan(application: document.id, changes: [], undeclared: [])
     }
 
-    /// Reads an application document from a request, which may contain secrets.
+    /// Reads an application document that an operator sent in a request.
+    ///
+    /// Unlike a document in a file, it may contain secrets.
     ///
     /// - Throws: `DocumentProblems` with all problems and their places.
     package func parse(_ value: JSONValue) throws(DocumentProblems) -> ApplicationDocument {
@@ -248,7 +250,9 @@ extension ApplicationDocument {
 }
 
 extension Precondition {
-    /// Checks the precondition of a request that creates a resource.
+    /// Checks the `If-Match` of a request that creates a resource: it must not name an entity tag.
+    ///
+    /// - Throws: `precondition_failed` if it does, since the resource with that tag does not exist any more.
     fileprivate func checkAbsent() throws(Failure) {
         guard case .tags = self else { return }
         throw Failure(

@@ -16,11 +16,11 @@ package struct ErasureList: Sendable {
     package let provider: ProviderName
     /// The apps at the provider to which the ids belong.
     ///
-    /// There are none if the provider has one app, or if a user has the same id in all apps.
+    /// The list is empty if the provider has one app, or if a user has the same id in all apps.
     package let apps: [String]
-    /// The SHA-256 of the file.
+    /// The SHA-256 of the file with the ids.
     ///
-    /// Another run with the same file continues where the previous one stopped.
+    /// By this hash, a further run with the same file recognizes the ids that a previous run has erased.
     package let fileHash: [UInt8]
     /// The operator's reason for the erasures, which the audit log records.
     package let reason: String
@@ -57,7 +57,7 @@ package struct ErasureList: Sendable {
     private static let around = Set(" \t\r\"',;".utf8)
     /// The maximum length of a line in bytes.
     ///
-    /// It is greater than that of any id.
+    /// It is greater than the length of any id.
     private static let maxBytes = 1024
 
     /// The allowed lengths of a reason in bytes.
@@ -89,7 +89,7 @@ package struct ErasedID: Sendable {
         case identity
         /// No user has the identity.
         case nobody
-        /// The erasure will take place after the days of the provider's option `eraseAfterDays`.
+        /// The erasure is not due yet. The provider's option `eraseAfterDays` tells after how many days it is due.
         case waiting
         /// A previous run with this list has erased the user or the identity.
         case done
@@ -122,7 +122,8 @@ extension ErasedID {
 extension ErasureList {
     private static let members = ["provider", "ids", "reason", "apps", "after"]
 
-    /// Reads a request: the list, and the line after which this request continues.
+    /// Reads the request of an operator: the list of ids, and the number of the line after which this request
+    /// continues.
     ///
     /// - Throws: `document_invalid` with all problems.
     fileprivate static func read(
@@ -176,7 +177,7 @@ package struct ErasureLists: Sendable {
     private struct Checked {
         let loaded: LoadedApplication
         let apps: [ProviderAppID]
-        /// Each subject once, with the line where it occurs first.
+        /// Each id of the list (subject) once, with the number of the first line that has it.
         let subjects: [(line: Int, subject: Subject)]
     }
 
@@ -255,7 +256,8 @@ package struct ErasureLists: Sendable {
     ///   - confirmation: The application's id, unless it is a dry run.
     ///   - actor: The operator, for the audit log.
     /// - Returns: `{"ids", "next", "outcomes": [{"line", "appId", "outcome", "confirmationCode"?, "obstacle"?}]}`.
-    /// - Throws: The errors of the other `run`; `malformed_request` without the confirmation.
+    /// - Throws: `document_invalid`, `not_found`, `store_unavailable` and similar errors; `malformed_request` without
+    ///   the confirmation.
     package func run(
         _ document: JSONValue,
         of application: String,
@@ -291,9 +293,10 @@ package struct ErasureLists: Sendable {
 
     private typealias Outcomes = [(ErasedID.Outcome, code: String?, obstacle: String?)]
 
-    /// Returns the identities that a subject can have at an app.
+    /// Returns the identities that a user id of the list (subject) can have at an app.
     ///
-    /// There is one for each provider name under which the service may have stored identities of the app.
+    /// The result has one identity for each provider name under which the service may have stored identities of the
+    /// app.
     private func identities(
         _ subject: Subject,
         of app: ProviderAppID,

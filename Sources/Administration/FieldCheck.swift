@@ -4,7 +4,7 @@ package import Mapping
 import Providers
 import Store
 
-/// The result of a check whether a provider has the fields that a mapping reads.
+/// The result of asking a provider whether it has the fields that a mapping reads.
 package enum FieldCheck: Sendable {
     /// The provider was asked. The value has the mapping entries that read a field unknown to the provider.
     case asked([MappingProblem])
@@ -15,13 +15,13 @@ package enum FieldCheck: Sendable {
 extension Store {
     /// Asks a provider whether it has the fields that a mapping reads.
     ///
-    /// The request is about a user who has logged in with one of the apps.
+    /// The service asks the provider for these fields of a user who has logged in with one of the provider's apps.
     ///
     /// - Parameters:
     ///   - mapping: The mapping, as a list or as a dictionary.
     ///   - provider: The provider, with its apps and their secrets.
     ///   - application: The application whose users have logged in; nil for a new one.
-    /// - Returns: The unknown fields, or why the provider was not asked.
+    /// - Returns: The mapping entries that read a field unknown to the provider, or why the provider was not asked.
     func check(
         fieldsOf mapping: JSONValue,
         at provider: any Provider,

@@ -7,7 +7,7 @@ import Providers
 import Secrets
 import Store
 
-/// Invitations to become a user of an application.
+/// Lists, creates, sends and revokes invitations to become a user of an application.
 package struct InvitationAdministration: Sendable {
     let store: Store
     let kinds: ProviderKinds
@@ -165,7 +165,7 @@ package struct InvitationAdministration: Sendable {
         return invitation
     }
 
-    /// Returns the mail with the link, if the invitation is for an e-mail address; nil otherwise.
+    /// Returns the mail with the link of an invitation; nil if the invitation is not for an e-mail address.
     private func mail(
         _ link: Secret,
         to contact: InvitedContact,
@@ -178,7 +178,9 @@ package struct InvitationAdministration: Sendable {
         return try links.invitation(link: link, seconds: seconds, to: email, locale: locale, in: loaded)
     }
 
-    /// Counts the SMS against the rate limits that bound the costs of one-time codes.
+    /// Counts the SMS with an invitation's link against the rate limits of one-time codes.
+    ///
+    /// These rate limits bound the costs of SMS.
     private func countMessage(to contact: InvitedContact, in loaded: LoadedApplication) async throws(Failure) {
         guard case .phone(let text) = contact else { return }
         guard gateway != nil else {
@@ -245,7 +247,7 @@ package struct InvitationAdministration: Sendable {
 }
 
 extension StoredInvitation {
-    /// The lifetime in seconds that the invitation had when it was created or last sent.
+    /// The full lifetime of the invitation in seconds, from when it was created or last sent until its expiry.
     fileprivate var seconds: Int64 { (expires - (lastSent ?? created)) / 1000 }
 
     var json: JSONObject {

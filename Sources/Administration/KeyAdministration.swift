@@ -4,20 +4,22 @@ package import Encodings
 import Secrets
 import Store
 
-/// The API keys of an application.
+/// Lists, creates, relabels and revokes the API keys of an application.
 package struct KeyAdministration: Sendable {
     let random: RandomSource
     let changes: ApplicationChanges
 
-    /// Returns `{"items": [{"label", "created", "server"}], "next": null}`, with the application's revision as tag.
+    /// Returns the API keys without their text: `{"items": [{"label", "created", "server"}], "next": null}`.
+    ///
+    /// The entity tag of the response is the revision of the application.
     package func list(of application: String) async throws(Failure) -> Resource {
         let stored = try await changes.existing(application)
         return stored.list(stored.keys.map { .object($0.document) })
     }
 
-    /// Creates a key from `{"label", "server"?, "key"?}`.
+    /// Creates an API key from `{"label", "server"?, "key"?}`.
     ///
-    /// Without `key`, the key is random.
+    /// Without `key`, the service generates a random key.
     ///
     /// - Returns: `{"label", "created", "server", "key"}`. The key is shown only once.
     package func create(
@@ -46,7 +48,7 @@ package struct KeyAdministration: Sendable {
         return changed.resource(.object(body))
     }
 
-    /// Changes the label of a key by the merge patch `{"label"}`.
+    /// Changes the label of an API key by the merge patch `{"label"}`.
     package func relabel(
         _ label: String,
         of application: String,
@@ -84,7 +86,11 @@ package struct KeyAdministration: Sendable {
         }
     }
 
-    /// Reads a new key.
+    /// Reads from a request the label of a new API key, whether it is a server key, and its text.
+    ///
+    /// The text is nil if the request has none.
+    ///
+    /// - Throws: `document_invalid` with all problems.
     private static func newKey(
         _ document: JSONValue
     ) throws(Failure) -> (label: String, key: Secret?, server: Bool) {

@@ -6,20 +6,23 @@ import Observability
 import Secrets
 import Store
 
-/// The log level of this instance.
+/// Shows the log level of this instance, and changes it for a limited time.
 package struct LogLevelAdministration: Sendable {
     let store: Store
     let level: LogLevel
     let clock: WallClock
 
-    /// The default duration of a changed level, in seconds.
+    /// The default time in seconds after which the instance returns from a changed log level to the configured one.
     private static let usualSeconds: Int64 = 600
-    /// The maximum duration of a changed level in seconds, in case the operator forgets a verbose level.
+    /// The maximum time in seconds for which a changed log level is in force.
+    ///
+    /// The limit is for an operator who forgets to reset a verbose level.
     private static let maxSeconds: Int64 = 86_400
 
-    /// Returns `{"level", "configured", "until"}`.
+    /// Returns the log level of this instance: `{"level", "configured", "until"}`.
     ///
-    /// `until` is in Unix milliseconds. It is null while the configured level is in force.
+    /// `level` is the level in force, and `configured` the level of the configuration. `until` is the time in Unix
+    /// milliseconds until which `level` is in force. `until` is null while the configured level is in force.
     package func show() -> JSONValue {
         let state = level.state
         return .object([

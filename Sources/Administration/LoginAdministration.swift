@@ -21,7 +21,7 @@ package struct LoginSearch: Sendable {
     package init() {}
 }
 
-/// The log of logins for operators.
+/// Searches and counts the log of logins for operators.
 package struct LoginAdministration: Sendable {
     let store: Store
     let clock: WallClock
@@ -30,8 +30,8 @@ package struct LoginAdministration: Sendable {
     ///
     /// A login is `{"id", "happened", "application", "method", "provider", "credential", "outcome", "reason", "cause",
     /// "user", "request", "source", "userAgent", "session", "milliseconds"}`. Without `after`, the page has the member
-    /// `unlisted`: `{"since", "logins"}`. `logins` is the number of matching logins since `since` that were counted and
-    /// have no row.
+    /// `unlisted`: `{"since", "logins"}`. `logins` is the number of matching logins since the time `since` that the
+    /// service counted without writing an entry of the log.
     package func list(_ search: LoginSearch, _ page: PageRequest) async throws(Failure) -> Page {
         let filter = try search.filter
         guard let after = search.after else {
@@ -62,11 +62,11 @@ package struct LoginAdministration: Sendable {
 
     /// Counts logins by method, provider and outcome, in intervals of equal length.
     ///
-    /// Counts refusals by reason, too.
+    /// The result also has the number of refused logins for each reason.
     ///
     /// - Parameters:
     ///   - application: The application; nil for all.
-    ///   - hours: The period up to now, 24 by default.
+    ///   - hours: The number of hours up to now that are counted, 24 by default.
     /// - Returns: `{"since", "seconds", "buckets", "reasons"}`, where `seconds` is the length of an interval.
     /// - Throws: `malformed_request` for more hours than a week has; `store_unavailable` and similar errors.
     package func counts(of application: String?, hours: Int64?) async throws(Failure) -> JSONValue {

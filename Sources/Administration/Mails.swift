@@ -5,14 +5,14 @@ import FoundationEssentials
 import Messaging
 import Store
 
-/// The mails of the deployment for operators: templates, examples and a test.
+/// Lists the templates of mails, shows mails with example values, and sends a test mail, for operators.
 package struct MailAdministration: Sendable {
     let store: Store
     /// The mailer; nil when the deployment sends no mails.
     let mailer: Mailer?
     let clock: WallClock
 
-    /// Returns `{"sends", "languages": [code], "templates": [name]}`.
+    /// Returns which mails the deployment can send: `{"sends", "languages": [code], "templates": [name]}`.
     ///
     /// `sends` tells whether the deployment sends mails. `languages` are the languages in which every mail is written.
     package func list() -> JSONValue {

@@ -5,22 +5,27 @@ import Mapping
 import Providers
 import Store
 
-/// The mappings of an application and their revisions.
+/// Reads, replaces and compares the mappings of an application, for operators.
+///
+/// A mapping writes fields of a provider's profile to properties of a user. Each change creates a revision of the
+/// mapping.
 package struct MappingAdministration: Sendable {
     let store: Store
     let kinds: ProviderKinds
     let changes: ApplicationChanges
 
-    /// Returns the active mapping, with the application's revision as tag.
+    /// Returns the active mapping of a provider.
     ///
-    /// The shape is `{"revision", "entries": [entry], "created", "author", "warnings": [text]}`.
+    /// The shape is `{"revision", "entries": [entry], "created", "author", "warnings": [text]}`. The entity tag is the
+    /// revision of the application.
     ///
     /// - Throws: `not_found` if there is no mapping.
     package func read(for provider: ProviderName, of application: String) async throws(Failure) -> Resource {
         try await activeMapping(for: provider, of: try await changes.existing(application))
     }
 
-    /// Creates a new revision from a list of entries, a dictionary, or an object that has either of them in `entries`.
+    /// Creates a new revision of a mapping from a list of entries, a dictionary, or an object that has either of them
+    /// in `entries`.
     ///
     /// - Parameters:
     ///   - provider: The provider whose fields the mapping reads.
@@ -52,7 +57,7 @@ package struct MappingAdministration: Sendable {
         )
     }
 
-    /// Returns a page of revisions, the newest first: `{"revision", "active", "created", "author"}`.
+    /// Returns a page of the revisions of a mapping, the newest first: `{"revision", "active", "created", "author"}`.
     package func revisions(
         for provider: ProviderName,
         of application: String,
@@ -78,7 +83,7 @@ package struct MappingAdministration: Sendable {
         }
     }
 
-    /// Returns a revision: `{"revision", "active", "entries", "created", "author"}`.
+    /// Returns one revision of a mapping: `{"revision", "active", "entries", "created", "author"}`.
     package func revision(
         _ revision: Int64,
         for provider: ProviderName,
@@ -94,7 +99,7 @@ package struct MappingAdministration: Sendable {
         )
     }
 
-    /// Returns the diff of two revisions.
+    /// Returns the diff of two revisions of a mapping.
     ///
     /// The shape is `{"from", "to", "added": [entry], "removed": [entry], "changed": [{"to", "from", "into"}]}`. Two
     /// entries that write the same property are compared with each other.
@@ -120,9 +125,9 @@ package struct MappingAdministration: Sendable {
         ])
     }
 
-    /// Creates a new revision with the entries of an old one.
+    /// Creates a new revision of a mapping with the entries of an old revision.
     ///
-    /// The entries must fit the current properties.
+    /// The entries must fit the current properties of the application.
     package func rollBack(
         for provider: ProviderName,
         of application: String,
@@ -144,7 +149,7 @@ package struct MappingAdministration: Sendable {
 
     /// Activates a mapping, unless it is active already.
     ///
-    /// `place` is the place of the mapping in the request.
+    /// `place` is the JSON pointer to the mapping in the request, for error messages.
     private func setMapping(
         _ mapping: JSONValue,
         at place: JSONPointer,
@@ -200,7 +205,7 @@ package struct MappingAdministration: Sendable {
 }
 
 extension StoredApplication {
-    /// Returns the entries that read fields missing from the provider's list of fields.
+    /// Returns the entries of a mapping that read a field which the provider is not known to have.
     fileprivate func doubts(
         of mapping: JSONValue,
         for provider: ProviderName,
@@ -214,18 +219,19 @@ extension StoredApplication {
 extension StoredMapping {
     fileprivate var entries: [MappingEntry] { (try? Mapping(document))?.entries ?? [] }
 
-    /// The entries as a list, with their members in the usual order.
+    /// The entries of the mapping as a list, with the members of each entry in the usual order.
     ///
-    /// PostgreSQL's jsonb does not keep that order.
+    /// PostgreSQL's type `jsonb` does not keep the order of members.
     fileprivate var listed: JSONValue { (try? Mapping(document))?.json ?? document }
 }
 
-/// A mapping in a request.
+/// A mapping that an operator sent in a request.
 ///
-/// The request is the mapping itself, or an object with the mapping in `entries`, as a client has read it.
+/// The body of the request is the mapping itself, or an object with the mapping in the member `entries`. An operator
+/// who reads a mapping gets such an object.
 private struct SubmittedMapping {
     let mapping: JSONValue
-    /// The place of the mapping in the request.
+    /// The JSON pointer to the mapping in the body of the request.
     let place: JSONPointer
 
     init(_ document: JSONValue) throws(DocumentProblems) {

@@ -206,9 +206,10 @@ extension MappingTracer {
 }
 
 extension StoredUser {
-    /// Returns the property values that the mapping wrote last, at a login with the subject at the provider.
+    /// Returns the property values that the mapping wrote at the last login with the user's identity at the provider.
     ///
-    /// If the user has no identity with the subject, the values are those of the identity used last.
+    /// The identity is the one with the given subject (the id of the user at the provider). If the user has no such
+    /// identity, it is the one that the user used last at the provider.
     fileprivate func lastWritten(for subject: Subject?, at provider: ProviderName) -> JSONObject? {
         let ours = identities.filter { $0.provider.hasSameBytes(as: provider.text) }
         let same = ours.first { identity in subject.map { identity.subject.hasSameBytes(as: $0.text) } ?? false }
@@ -217,7 +218,10 @@ extension StoredUser {
 }
 
 extension Application {
-    /// Returns the properties that no mapping writes: the login name, and the address for the user's mails.
+    /// Returns the properties of a user that a mapping does not write, since they give access to the account.
+    ///
+    /// A user with a password keeps the e-mail address and the login name. Any other user keeps the e-mail address if
+    /// it is confirmed.
     fileprivate func kept(of stored: StoredUser) -> Set<PropertyName> {
         guard stored.password == nil else { return [.email, settings.identityProperty] }
         return stored.user.emailVerified ? [.email] : []

@@ -19,8 +19,9 @@ extension UserAdministration {
     ///   - application: The application of the user.
     ///   - actor: The operator.
     /// - Returns: The user, as `read` does.
-    /// - Throws: `document_invalid`; the errors that a registration has for its record; `login_taken`; `role_unknown`
-    ///   and `role_fixed`; `mail_off` and `too_many_attempts` for the mail. After an error, nothing is stored.
+    /// - Throws: `document_invalid`; the errors of a registration with these property values; `login_taken`;
+    ///   `role_unknown` and `role_fixed`; `mail_off` and `too_many_attempts` for the mail. After an error, nothing is
+    ///   stored.
     package func create(
         _ document: JSONValue,
         of application: String,
@@ -110,7 +111,7 @@ private struct NewUserDocument {
 
     private static let members = ["user", "password", "mail", "roles"]
 
-    /// Reads the request.
+    /// Reads an operator's request to create a user.
     ///
     /// - Throws: `document_invalid` with all problems; `role_unknown`, `role_fixed`.
     init(_ document: JSONValue, of application: Application) throws(Failure) {

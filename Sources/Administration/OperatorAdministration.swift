@@ -5,10 +5,12 @@ import FoundationEssentials
 import Secrets
 import Store
 
-/// Operators and their tokens.
+/// Lists, creates, changes and deletes operators, their tokens and their sessions of the console.
 package struct OperatorAdministration: Sendable {
     let store: Store
-    /// The database that authenticates operators, on connections that no operator's slow query occupies.
+    /// The database connections that authenticate operators.
+    ///
+    /// They are separate, so that a slow query of an operator delays no authentication.
     let callers: Store
     let clock: WallClock
     let random: RandomSource

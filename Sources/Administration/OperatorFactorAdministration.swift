@@ -58,7 +58,7 @@ package struct OperatorFactorAdministration: Sendable {
         return .object(members)
     }
 
-    /// Completes the enrolment of a second factor by `{"code"}` or `{"credential"}`.
+    /// Completes the enrolment of a second factor by a code or by a passkey: `{"code"}` or `{"credential"}`.
     ///
     /// - Returns: The factor, with `recoveryCodes` for an operator who had none.
     package func confirm(
@@ -80,18 +80,24 @@ package struct OperatorFactorAdministration: Sendable {
         try await factors.remove(id, of: caller, actor: actor)
     }
 
-    /// Removes one second factor or all of an operator, for account recovery.
+    /// Removes one second factor of an operator, or all of them, for account recovery.
+    ///
+    /// `id` is the id of the factor; nil removes all.
     package func remove(_ id: String?, of name: String, by actor: ChangeAuthor) async throws(Failure) {
         guard let name = OperatorName(name) else { throw .noSuchOperator }
         try await factors.remove(id, of: name, actor: actor)
     }
 
-    /// Begins a step-up of the caller: `{"pending", "factors": [{"id", "kind", "label"}], "publicKey"?, "expires"}`.
+    /// Begins a step-up, in which the operator who calls shows a second factor again before a sensitive request.
+    ///
+    /// The result is `{"pending", "factors": [{"id", "kind", "label"}], "publicKey"?, "expires"}`.
     package func start(by caller: CallingOperator) async throws(Failure) -> JSONValue {
         .object(try await factors.start(by: caller))
     }
 
-    /// Completes a step-up of the caller by `{"pending", "factorId", "code"}` or `{"pending", "credential"}`.
+    /// Completes a step-up, in which the operator who calls shows a second factor again before a sensitive request.
+    ///
+    /// The request is `{"pending", "factorId", "code"}` or `{"pending", "credential"}`.
     package func finish(
         _ document: JSONValue,
         by caller: CallingOperator,
@@ -117,7 +123,9 @@ package struct OperatorFactorAdministration: Sendable {
         return body
     }
 
-    /// Returns a text member; nil when it is absent.
+    /// Returns the text of a member of a request; nil when the member is absent.
+    ///
+    /// - Throws: `document_invalid` for a value that is not a text.
     private static func text(_ key: String, in body: JSONObject) throws(Failure) -> String? {
         guard let value = body.present(key) else { return nil }
         guard let text = value.string else {

@@ -6,7 +6,7 @@ import Store
 
 /// An operator's request to see what a mapping would write for a profile, without writing it.
 struct PreviewRequest {
-    /// The source of the profile for the preview.
+    /// Where the profile for the preview comes from.
     enum Source {
         /// A profile in the request. The scopes are nil if they are unknown.
         case profile(JSONObject, scopes: [String]?)
@@ -28,7 +28,7 @@ struct PreviewRequest {
         if case .credential = source { true } else { false }
     }
 
-    /// Reads a request.
+    /// Reads an operator's request for the preview of a mapping.
     ///
     /// - Throws: All problems and their places.
     init(_ document: JSONValue) throws(DocumentProblems) {
@@ -82,9 +82,9 @@ extension DocumentReader {
         return texts
     }
 
-    /// Reads a client's mapping.
+    /// Reads the mapping that a client would send with a login.
     ///
-    /// The mapping may also be a text with JSON.
+    /// The mapping may be a JSON value, or a text that contains JSON.
     fileprivate mutating func clientMapping(_ value: JSONValue?, at place: JSONPointer) -> JSONValue? {
         guard let text = value?.string else { return value }
         do throws(JSONError) { return try JSONParser.parse(text, limits: .request) } catch {

@@ -6,14 +6,14 @@ import Mapping
 import Providers
 import Store
 
-/// The properties of an application's users.
+/// Lists, declares, changes and removes the properties of an application's users.
 package struct PropertyAdministration: Sendable {
     let kinds: ProviderKinds
     let changes: ApplicationChanges
 
-    /// Returns `{"items": [property], "next": null}`, with the application's revision as tag.
+    /// Returns all properties, the built-in ones included: `{"items": [property], "next": null}`.
     ///
-    /// Built-in properties are included.
+    /// The entity tag of the response is the revision of the application.
     package func list(of application: String) async throws(Failure) -> Resource {
         let stored = try await changes.existing(application)
         let searching = try await PropertySearching(of: stored, store: changes.store)
@@ -31,7 +31,7 @@ package struct PropertyAdministration: Sendable {
         return stored.resource(.object(searching.document(of: property)))
     }
 
-    /// Builds and drops indexes until they match the declarations, and returns the list of properties.
+    /// Builds and drops PostgreSQL indexes until each property has an index as declared, and returns all properties.
     ///
     /// - Throws: `conflict` while another instance builds indexes, and with the cause when an index cannot be built.
     package func index(_ application: String) async throws(Failure) -> Resource {
@@ -145,7 +145,7 @@ package struct PropertyAdministration: Sendable {
 }
 
 extension Property {
-    /// The place of the property's declaration in an application document.
+    /// The JSON pointer to the property's declaration in an application document.
     fileprivate var place: JSONPointer { JSONPointer() / "properties" / name.text }
 }
 

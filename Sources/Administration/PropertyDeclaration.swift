@@ -10,7 +10,7 @@ extension Property {
     /// - Parameters:
     ///   - object: The members of the declaration.
     ///   - old: The property that the declaration replaces; nil for a new property.
-    ///   - reader: The reader with the problems found before.
+    ///   - reader: The reader of the request, which collects problems.
     /// - Throws: All problems, including those of the reader.
     init(
         declaration object: JSONObject,

@@ -31,9 +31,9 @@ struct PropertySearching {
         return document
     }
 
-    /// Returns a patch without the members about indexes and slow searches.
+    /// Returns a merge patch of a property without the members about its index and its slow searches.
     ///
-    /// These members change without a request. A client that sends them back therefore changes nothing.
+    /// The service changes these members by itself. A client may send them back as it read them, without an effect.
     static func removed(from patch: JSONValue) -> JSONValue {
         guard let object = patch.object else { return patch }
         return .object(JSONObject(object.members.filter { !["index", "slowSearches"].contains($0.key) }))

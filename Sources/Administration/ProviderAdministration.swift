@@ -7,7 +7,7 @@ package import Providers
 import Secrets
 package import Store
 
-/// The providers of an application: options, apps and their secrets.
+/// Reads, changes and removes the providers of an application with their options, apps and secrets.
 package struct ProviderAdministration: Sendable {
     let store: Store
     let kinds: ProviderKinds
@@ -15,22 +15,22 @@ package struct ProviderAdministration: Sendable {
     let clock: WallClock
     let changes: ApplicationChanges
 
-    /// Returns a provider.
-    ///
-    /// A secret option has the form of an app's secret.
+    /// Returns a provider as operators see it.
     ///
     /// The shape is `{"enabled", "apps": [{"appId", "appSecret": {"set": true, "changed", "keyId"}, "configId"?}],
-    /// …options, "warnings": [text]}`. The provider kind decides the options, and the names of an app's members.
+    /// …options, "warnings": [text]}`. The provider kind decides the options, and the names of an app's members. A
+    /// secret option has the same form as `appSecret`.
     ///
     /// - Throws: `not_found` when the provider is not configured.
     package func read(_ provider: ProviderName, of application: String) async throws(Failure) -> Resource {
         try resource(of: provider, in: try await changes.existing(application))
     }
 
-    /// Replaces a provider's options and apps by those of the document.
+    /// Replaces a provider's options and apps by those of an operator's document.
     ///
-    /// An app's secret is a text. The service encrypts it. If the secret is absent, or has the form in which it was
-    /// read, the stored secret stays. The same is true of secret options, but `null` removes a secret option.
+    /// In the document, an app's secret is a text, which the service encrypts. If the secret is absent, or has the form
+    /// in which an operator read it, the stored secret stays. The same is true of secret options, but `null` removes a
+    /// secret option.
     package func put(
         _ provider: ProviderName,
         of application: String,
@@ -46,7 +46,8 @@ package struct ProviderAdministration: Sendable {
 
     /// Changes a provider by a merge patch.
     ///
-    /// The patch replaces `apps` as a whole. Secrets are as in `put`.
+    /// The patch replaces the list `apps` as a whole. A secret that is absent, or has the form in which an operator
+    /// read it, stays. `null` removes a secret option.
     package func change(
         _ provider: ProviderName,
         of application: String,
@@ -72,8 +73,8 @@ package struct ProviderAdministration: Sendable {
 
     /// Removes a provider with its apps and secrets.
     ///
-    /// If the provider's name is not that of its kind, its mapping is removed, too. Without the provider, the kind
-    /// whose fields the mapping reads would be unknown.
+    /// If the provider has the name of its provider kind, its mapping stays. Otherwise the mapping is removed, too:
+    /// once the provider is gone, nothing tells which kind's fields the mapping reads.
     package func remove(
         _ provider: ProviderName,
         of application: String,
@@ -170,7 +171,7 @@ extension ProviderAdministration {
         return (try? kind.provider(setup(settings.options))) ?? (try? kind.provider(setup(kind.defaultOptions)))
     }
 
-    /// Returns warnings for the operator about stored options.
+    /// Returns warnings for the operator about the stored options of a provider.
     package func warnings(
         about settings: StoredApplication.Provider,
         named name: ProviderName,

@@ -71,9 +71,9 @@ extension ProviderAdministration {
         return verdict
     }
 
-    /// Returns a warning if the provider has lost the PKCE `code_challenge` of a login dialog.
+    /// Returns a warning if the provider has recently lost the PKCE `code_challenge` of a login dialog.
     ///
-    /// The result is nil, too, if the database is unavailable.
+    /// The result is nil if it has not, and also if the database is unavailable.
     private func warning(
         ofLostChallenge app: ProviderAppID,
         at provider: any DialogOffering,
@@ -90,7 +90,7 @@ extension ProviderAdministration {
 }
 
 extension MasterKeys {
-    /// Returns a message about why the secret of an app does not decrypt, and what the operator can do.
+    /// Returns a message that tells an operator why an app's secret does not decrypt, and what to do.
     fileprivate func problem(of app: StoredApplication.App) -> String {
         let keyID = app.secret.keyID
         return ids.contains(keyID)

@@ -24,7 +24,9 @@ package struct Page: Sendable {
     package let items: [JSONValue]
     /// The cursor of the next page; nil on the last page.
     package let next: String?
-    /// Further members of the response, which are about the whole list.
+    /// Further members of the response beside `items` and `next`.
+    ///
+    /// They are about the whole list, not about this page.
     package let facts: JSONObject
 
     package init(items: [JSONValue], next: String?, facts: JSONObject = JSONObject()) {
@@ -40,7 +42,7 @@ package struct Page: Sendable {
     }
 }
 
-/// The page that a request asks for.
+/// The part of a list that a request asks for: where it begins, and its maximum number of items.
 package struct PageRequest: Sendable {
     package static let maxItems = 200
     package static let usualItems = 50
@@ -108,29 +110,29 @@ package enum Precondition: Sendable {
 }
 
 extension Failure {
-    /// The error for a cursor that does not come from a page.
+    /// The error for a cursor that no previous page returned.
     static let badCursor = Failure(.malformedRequest, "cursor must be next of the previous page.")
 }
 
-/// The syntax of entity tags, and the tags of resources without a revision.
+/// Writes entity tags, and computes those of resources without a revision.
 package enum EntityTag {
-    /// Returns a tag in the syntax of `ETag` and `If-Match`.
+    /// Returns an entity tag in the syntax of the headers `ETag` and `If-Match`.
     package static func written(_ tag: String) -> String { "\"\(tag)\"" }
 
     /// Returns the entity tag of a value: the first 24 hex digits of the SHA-256 of its JSON.
     ///
-    /// The value has what an operator's change may overwrite. It has nothing that changes without an operator: a login
-    /// between reading and changing must not make the change fail.
+    /// The caller passes a value with all members that an operator's change may overwrite, and no others. Otherwise a
+    /// login between an operator's reading and changing would change the tag, and so refuse the change.
     package static func of(_ value: JSONValue) -> String {
         Hexadecimal.encode(Digest.sha256(value.text).prefix(12))
     }
 }
 
 extension DocumentReader {
-    /// Returns a resource after a merge patch.
+    /// Applies a merge patch to a resource, and returns the result.
     ///
-    /// A client may send back all that it read. Members that cannot change are therefore accepted with their current
-    /// values.
+    /// A client may send back all members that it read. Members that cannot change are therefore accepted with their
+    /// current values.
     ///
     /// - Parameters:
     ///   - patch: A JSON Merge Patch. Members that the resource does not have become problems.
@@ -153,7 +155,7 @@ extension DocumentReader {
     }
 }
 
-/// Days and times in operators' requests.
+/// Reads days and times in operators' requests.
 package enum Moment {
     /// Reads milliseconds since 1970, or an RFC 3339 time; nil for other texts, and outside the years 1 to 9999.
     package static func read(_ text: String) -> Int64? {
@@ -180,9 +182,9 @@ struct ApplicationChanges: Sendable {
     /// The cached configuration of this process; nil in a process that serves no requests.
     let directory: ApplicationDirectory?
 
-    /// Changes an application by `Store.change`.
+    /// Changes an application in the database by `Store.change`.
     ///
-    /// Updates the cache of this process before it returns.
+    /// Updates the cached configuration of this process before it returns.
     func change(
         _ id: ApplicationID,
         by actor: ChangeAuthor,
@@ -203,13 +205,13 @@ struct ApplicationChanges: Sendable {
         return stored
     }
 
-    /// Changes an application that meets the precondition.
+    /// Changes an application if its entity tag meets the precondition.
     ///
-    /// The plan gets the application and the columns of its live users table. If the plan throws `DocumentProblems`,
-    /// their places are places in the request.
+    /// The closure `plan` gets the stored application and the current columns of its users table, and returns the steps
+    /// of the change. If it throws `DocumentProblems`, these must name places in the request.
     ///
     /// - Returns: The application afterwards; nil after its deletion.
-    /// - Throws: `not_found`, `precondition_failed`, `document_invalid`, and the errors of the plan.
+    /// - Throws: `not_found`, `precondition_failed`, `document_invalid`, and the errors of `plan`.
     func change(
         _ id: String,
         if precondition: Precondition,
@@ -226,11 +228,12 @@ struct ApplicationChanges: Sendable {
         }
     }
 
-    /// Changes a part of an application.
+    /// Changes a part of an application's configuration, such as its API keys.
     ///
-    /// The closure edits the desired state, and also gets the stored one.
+    /// The closure `edit` changes the desired configuration. It also gets the stored one.
     ///
-    /// The document of the request is a part of an application document. `part` is the place of this part.
+    /// `part` is the JSON pointer to the changed part in an application document. The places of problems are relative
+    /// to this part, as in the document of the request.
     ///
     /// - Returns: The application afterwards.
     func edit(
@@ -251,7 +254,7 @@ struct ApplicationChanges: Sendable {
     }
 }
 
-/// Runs a change of the store and converts all errors to `Failure`.
+/// Runs a change of the database, and converts all errors to `Failure`.
 func changing<Result>(_ change: () async throws -> Result) async throws(Failure) -> Result {
     do {
         return try await change()
@@ -265,10 +268,10 @@ func changing<Result>(_ change: () async throws -> Result) async throws(Failure)
 }
 
 extension DesiredApplication {
-    /// Returns the steps from the stored application to this one.
+    /// Returns the steps from the stored configuration of an application to this desired one.
     ///
-    /// The document of the request is a part of an application document. `part` is the place of this part in an
-    /// application document. `place` is its place in the request.
+    /// The document of the request may be only a part of an application document. `part` is the JSON pointer to this
+    /// part in an application document, and `place` the JSON pointer to it in the request.
     ///
     /// - Throws: All problems, with their places in the request.
     package func steps(

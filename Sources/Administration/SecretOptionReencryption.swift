@@ -6,9 +6,9 @@ import Providers
 import Secrets
 import Store
 
-/// The rotation of the master key for the secret options of providers.
+/// Encrypts the secret options of providers again when the master key is rotated.
 ///
-/// Secret options are stored among the other options of a provider, each encrypted.
+/// Secret options are stored among the other options of a provider. Each of them is encrypted separately.
 struct SecretOptionReencryption: Sendable {
     let store: Store
     let kinds: ProviderKinds
@@ -22,9 +22,9 @@ struct SecretOptionReencryption: Sendable {
             .map { (keyID: $0.key, count: $0.value.count) }.sorted { $0.keyID < $1.keyID }
     }
 
-    /// Encrypts secret options again, under the current master key.
+    /// Encrypts secret options of providers again, under the current master key.
     ///
-    /// Each application has one transaction.
+    /// It changes each application in a transaction of its own.
     ///
     /// - Returns: The number of options that were encrypted again.
     func reencrypt(by actor: ChangeAuthor) async throws -> Int {
@@ -55,11 +55,13 @@ extension MasterKeys {
         return keyID != current.id && ids.contains(keyID)
     }
 
-    /// Returns the step that encrypts a provider's secret options again, and their number; nil if there are none.
+    /// Returns the step that encrypts a provider's secret options again, and the number of these options; nil if there
+    /// are none.
     ///
     /// The secrets and the times of their last change stay the same.
     ///
-    /// - Throws: `provider_misconfigured` for a secret under a given key that does not decrypt it.
+    /// - Throws: `provider_misconfigured` for a secret that its master key does not decrypt, although the key is
+    ///   available.
     fileprivate func reencryption(
         of application: StoredApplication,
         _ provider: StoredApplication.Provider,

@@ -3,7 +3,7 @@ package import Encodings
 import Secrets
 import Store
 
-/// The numbers of encrypted values, and the rotation of the master key.
+/// Counts the encrypted values, and encrypts them again when the master key is rotated.
 package struct SecretRotation: Sendable {
     let store: Store
     let masterKeys: MasterKeys
@@ -44,23 +44,25 @@ package struct SecretRotation: Sendable {
 
     /// Encrypts again, under the current master key, all values that another master key encrypts.
     ///
-    /// The rotation consists of small steps.
+    /// The rotation consists of small steps. If it is interrupted, the next rotation continues with the remaining
+    /// values.
     ///
-    /// A rotation after an interruption continues. The order is:
+    /// The order is:
     ///
     /// 1. The service's own values, column by column. Secret options follow app secrets, including options stored as
     ///    plain text.
     /// 2. The values of users, application by application.
     ///
-    /// The code of a login is not encrypted again, since it expires within a minute.
+    /// One kind of value is not encrypted again: the code with which a client fetches the result of a login. The code
+    /// expires within a minute.
     ///
     /// - Parameters:
     ///   - actor: The operator.
     ///   - progress: Receives the number of values encrypted so far, after each step.
     /// - Returns: The number of values that were encrypted again.
     /// - Throws: `provider_misconfigured` when the database has none of the given master keys registered, or when a
-    ///   secret is under a key that is not given; `store_unavailable` when an application's own database does not
-    ///   respond. In the last two cases, all other values are done.
+    ///   secret is encrypted with a master key that is not available; `store_unavailable` when an application's own
+    ///   database does not respond. In the last two cases, all other values are done.
     package func rotate(
         by actor: ChangeAuthor,
         progress: @Sendable (Int) -> Void
@@ -143,12 +145,15 @@ package struct SecretRotation: Sendable {
     package var currentID: String { masterKeys.current.id }
 
     private static let secretsInAStep = 50
-    /// The number of steps without a result before the rotation stops, after about five seconds.
+    /// The number of successive steps that encrypt nothing before the rotation stops with an error, after about five
+    /// seconds.
+    ///
+    /// Such a step finds only rows that other transactions are changing.
     private static let maxEmptySteps = 25
 }
 
 extension MasterKeys {
-    /// Returns the secret, encrypted under the current key; nil if it does not decrypt.
+    /// Encrypts a stored secret again, under the current master key; nil if no available master key decrypts it.
     fileprivate func reencrypted(_ value: EncryptedValue) -> EncryptedSecret? {
         let place = MasterKey.Place(of: value)
         return open(value.secret, at: place).map { encrypt($0, for: place) }
@@ -169,7 +174,7 @@ extension Failure {
         )
     }
 
-    /// Returns the error for secrets that none of the given master keys decrypts.
+    /// Returns the error for secrets that no available master key decrypts.
     fileprivate static func unknownMasterKeys(_ left: [(keyID: String, count: Int)]) -> Failure {
         let list = left.map { "\($0.count) with \($0.keyID)" }.joined(separator: ", ")
         return Failure(

@@ -5,17 +5,17 @@ package import Encodings
 import Secrets
 import Store
 
-/// The keys that sign session tokens.
+/// Lists and replaces the keys that sign session tokens.
 package struct TokenKeyRotation: Sendable {
     let store: Store
     let masterKeys: MasterKeys
     /// The cached configuration of this process; nil in a process that serves no requests.
     let directory: ApplicationDirectory?
 
-    /// Returns the keys that sign tokens, the newest first.
+    /// Returns the keys that sign session tokens, the newest first.
     ///
-    /// The shape is `{"items": [{"id", "application", "created", "retired", "signs", "published", "keyId"}]}`. The
-    /// application is null for a key from the time when all applications shared one key.
+    /// The shape is `{"items": [{"id", "application", "created", "retired", "signs", "published", "keyId"}]}`.
+    /// `application` is null for a key from the time when all applications shared one key.
     package func list() async throws(Failure) -> JSONValue {
         let keys = try await store.tokenKeys()
         let published = Set(TokenKeyRing.published(among: keys).map(\.id))
@@ -40,11 +40,12 @@ package struct TokenKeyRotation: Sendable {
         ])
     }
 
-    /// Creates new keys that sign tokens.
+    /// Creates new keys that sign session tokens.
     ///
-    /// The former keys sign until all services that cache the keys know the new ones.
+    /// Other services cache the public keys to verify tokens. Until all of them know a new key, the former key
+    /// continues to sign. `signsInSeconds` is the time until the new key signs.
     ///
-    /// This process uses the new keys before the response.
+    /// This process drops its cached keys before it returns.
     ///
     /// - Parameters:
     ///   - document: `{"application"?, "atOnce"?}`. Without an application, each application that issues signed tokens

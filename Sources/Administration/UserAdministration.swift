@@ -9,7 +9,7 @@ import Providers
 import Secrets
 import Store
 
-/// The users of applications, for operators.
+/// Lists, reads, creates, changes and deletes the users of applications, for operators.
 package struct UserAdministration: Sendable {
     let store: Store
     let kinds: ProviderKinds
@@ -110,8 +110,9 @@ package struct UserAdministration: Sendable {
     ///
     /// A mail notifies the user.
     ///
-    /// If the application requires a second factor, the user's next login enrols another. With the last factor that
-    /// they replace, recovery codes are removed, too. Trusted devices are not trusted any more.
+    /// If the application requires a second factor, the user must enrol another one at the next login. Once no other
+    /// second factor is left, the user's recovery codes are removed, too. The devices that the user trusts need a
+    /// second factor again.
     ///
     /// - Parameters:
     ///   - factor: The factor; nil for all.
@@ -150,9 +151,10 @@ package struct UserAdministration: Sendable {
 
     /// Unlinks an identity from a user.
     ///
-    /// If a token is kept, revokes the consent at the provider.
+    /// If the service keeps a provider's access token for the identity, it also asks the provider to revoke the user's
+    /// consent.
     ///
-    /// - Returns: The results of the revocation. The audit log records them, too.
+    /// - Returns: The result of each revocation. The audit log records them, too.
     /// - Throws: `conflict` for the last login method, since nobody could log in to the account any more.
     package func unlink(
         provider: String,
@@ -250,10 +252,11 @@ package struct UserAdministration: Sendable {
 
     /// Deletes a user with identities and sessions.
     ///
-    /// If a token is kept, revokes the consent at the provider.
+    /// If the service keeps providers' access tokens of the user, it also asks these providers to revoke the user's
+    /// consents.
     ///
     /// The identities of a disabled user stay banned until their bans expire or `BanAdministration.lift` lifts them.
-    /// `confirmation` must repeat the objectId.
+    /// `confirmation` must repeat the user's objectId.
     ///
     /// - Returns: The results of the revocations. The audit log records them, too.
     /// - Throws: `conflict` while rows of the operator's own tables refer to the user.
@@ -318,9 +321,10 @@ package struct UserAdministration: Sendable {
         }
     }
 
-    /// Revokes the consents at providers by the tokens that a change of a user has deleted.
+    /// Asks providers to revoke the consents of a user whose identities were just unlinked or deleted.
     ///
-    /// The application is read only if there is a consent to revoke.
+    /// The requests use the access tokens that the database had kept for these identities. If there is no such token,
+    /// nothing is read and nothing is sent.
     private func revokePermissions(
         lostBy change: ChangedUser,
         formerlyOf id: String,

@@ -5,9 +5,10 @@ package import Store
 
 /// The responses about a user to operators.
 extension StoredUser {
-    /// Returns `{"user", "identities", "password", "roles", "sessions", "factors"}`.
+    /// Returns the user as operators see it: `{"user", "identities", "password", "roles", "sessions", "factors"}`.
     ///
-    /// The entity tag depends on the status and the identities. Logins and the user can change the other values.
+    /// The entity tag depends only on the status and the identities. The user and logins can change the other values,
+    /// and must not make an operator's change fail.
     func resource(_ factors: [Domain.Factor]) -> Resource {
         Resource(.object(json(identities.map(\.json), factors.map(\.json))), tag: tag)
     }
@@ -24,7 +25,8 @@ extension StoredUser {
 
     /// Returns all data of the user, including those that no other response has.
     ///
-    /// These are the values that the mapping wrote last, invitations, and entries of the audit log.
+    /// Only this response has the values that the mapping wrote last, the invitations, and the entries of the audit log
+    /// about the user.
     func export(
         _ factors: [Domain.Factor],
         invitations: [StoredInvitation],

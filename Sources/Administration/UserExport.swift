@@ -181,7 +181,7 @@ extension ExportedUser.Identity {
 /// Comma-separated values (RFC 4180) that are safe in a spreadsheet.
 enum CSV {
     enum Cell {
-        /// A text written by users, or nothing.
+        /// A text that a user may have written; nil for an empty cell.
         case text(String?)
         /// A value that needs no protection against formulas: a number, truth value, time, id, status, or JSON.
         case plain(String)
@@ -230,9 +230,9 @@ extension CSV.Cell {
         return text.unicodeScalars.first.map(signs.contains) ?? false
     }
 
-    /// Returns the text, with quotation marks if it contains a possible separator.
+    /// Returns the text of a cell, in quotation marks if it contains a character that may separate cells.
     ///
-    /// A formula could follow the separator.
+    /// Without them, a spreadsheet could split the text, and read the part after the separator as a formula.
     private static func quoted(_ text: String) -> String {
         let needsQuotes = text.utf8.contains { $0.isOne(of: "\", ;\t\r\n") }
         return needsQuotes ? "\"" + text.replacing("\"", with: "\"\"") + "\"" : text

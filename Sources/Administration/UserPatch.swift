@@ -30,9 +30,9 @@ struct UserPatch {
         self.status = status
     }
 
-    /// Returns all members with their places.
+    /// Returns the members of a patch, each with the JSON pointer to it.
     ///
-    /// The members of `user` take the place of `user`.
+    /// In place of the member `user`, the result has the members inside it.
     private static func members(of patch: JSONValue) -> [(JSONPointer, JSONObject.Member)] {
         (patch.object?.members ?? []).flatMap { member -> [(JSONPointer, JSONObject.Member)] in
             let place = JSONPointer() / member.key

@@ -6,13 +6,13 @@ import Store
 
 /// The properties of a user that operators can change.
 ///
-/// They have a tag of their own. If a login writes another value, the tag changes. An operator therefore overwrites no
-/// value without having seen it.
+/// They have an entity tag of their own, other than that of the user. If a login writes another value, the tag changes.
+/// An operator therefore overwrites no value without having seen it.
 ///
 /// The e-mail address and the login name are not among these properties, since they give access to the account. The
 /// user or a server changes these two, and a mail notifies the former address (decision D20).
 extension UserAdministration {
-    /// Returns `{name: value}`, with `null` for absent values.
+    /// Returns the properties of a user that operators can change: `{name: value}`, with `null` for absent values.
     package func properties(
         of id: String,
         in application: String,
@@ -24,9 +24,9 @@ extension UserAdministration {
         return stored.user.writable(in: owner)
     }
 
-    /// Changes properties by the merge patch `{name: value}`.
+    /// Changes properties of a user by the merge patch `{name: value}`.
     ///
-    /// - Returns: All properties afterwards.
+    /// - Returns: All properties that operators can change, with their new values.
     /// - Throws: `document_invalid` with all invalid values, `property_missing`, `constraint_violation`.
     package func changeProperties(
         of id: String,
@@ -58,7 +58,7 @@ extension User {
         properties.first { $0.name == name }?.value
     }
 
-    /// Returns the properties that operators may change.
+    /// Returns the properties that operators may change, with an entity tag of their own.
     fileprivate func writable(in application: Application) -> Resource {
         var object = JSONObject()
         for property in application.writableByOperators {

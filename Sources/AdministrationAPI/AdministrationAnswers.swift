@@ -28,19 +28,19 @@ extension ReplyHeader {
 }
 
 extension Reply {
-    /// Describes the response 200 with a resource and its entity tag.
+    /// Describes a response of status 200 with a resource and its entity tag, for the OpenAPI document.
     static func resource(_ schema: Schema, _ description: String) -> Reply {
         success(200, description, headers: [.tag], [Content(schema)])
     }
 
-    /// Describes the response 201 with a new resource and its path.
+    /// Describes a response of status 201 with a new resource and its path, for the OpenAPI document.
     ///
-    /// If the resource has an entity tag, the response has it, too.
+    /// With `isTagged`, the response also has the entity tag of the resource.
     static func created(_ schema: Schema, _ description: String, tagged isTagged: Bool = true) -> Reply {
         success(201, description, headers: isTagged ? [.tag, .location] : [.location], [Content(schema)])
     }
 
-    /// Describes the response 200 with a page of a list.
+    /// Describes a response of status 200 with a page of a list, for the OpenAPI document.
     ///
     /// With `orLines`, clients can also get the whole list as JSON lines.
     static func page(
@@ -54,17 +54,17 @@ extension Reply {
         return success(200, description, content + (orLines ? [Content(lines, as: "application/jsonl")] : []))
     }
 
-    /// Describes the response 200 with a whole list and an entity tag.
+    /// Describes a response of status 200 with a whole list and an entity tag, for the OpenAPI document.
     static func list(of item: Schema, _ description: String) -> Reply {
         resource(.list(of: item), description)
     }
 
-    /// Describes the response 200 with a value and without an entity tag.
+    /// Describes a response of status 200 with a value and without an entity tag, for the OpenAPI document.
     static func value(_ schema: Schema, _ description: String) -> Reply {
         success(200, description, [Content(schema)])
     }
 
-    /// The description of the response 204.
+    /// The description of a response of status 204, which has no body, for the OpenAPI document.
     static let done = success(204, "Done.")
 
     static func success(

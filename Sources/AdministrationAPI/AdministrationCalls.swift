@@ -4,10 +4,10 @@ package import HTTPTypes
 import Hummingbird
 import NIOCore
 
-/// Requests to the routes of the administration from within the process.
+/// Sends requests to the administration API from within the process, as the pages of the console do.
 ///
-/// A call passes the same authentication, roles, second factors and audit log as a request over the network. The
-/// response is the same, too.
+/// Such a request passes the same authentication, roles, second factors and audit log as a request over the network.
+/// The response is the same, too.
 package struct AdministrationCalls: Sendable {
     private let responder: RouterResponder<ManagementContext>
 
@@ -18,16 +18,18 @@ package struct AdministrationCalls: Sendable {
         responder = router.buildResponder()
     }
 
-    /// A request to a route.
+    /// A request to the administration API from within the process.
     package struct Call: Sendable {
         package var method: HTTPRequest.Method
         /// The decoded segments of the path after `/admin/v1/`.
         package var path: [String]
         package var query: [(name: String, value: String)]
         package var body: JSONValue?
-        /// The expected entity tag of the resource, without quotes.
+        /// The entity tag that the resource must have, without quotes.
         ///
-        /// `*` overwrites any state.
+        /// The request sends it in the header `If-Match`.
+        ///
+        /// `*` allows a change of any state. Nil sends no header.
         package var tag: String?
 
         package init(
@@ -45,26 +47,26 @@ package struct AdministrationCalls: Sendable {
         }
     }
 
-    /// The response to a call.
+    /// The response to a request from within the process.
     package struct Answer: Sendable {
         package let status: HTTPResponse.Status
         /// The body; nil if there is none.
         package let body: JSONValue?
         /// The entity tag of the resource, without its quotes; nil if the response has none.
         package let tag: String?
-        /// The seconds after which a refused call may be repeated.
+        /// The number of seconds after which a refused request may be repeated, as text; nil if the response has none.
         package let retryAfter: String?
     }
 
-    /// Sends a request as the operator of a token.
+    /// Sends a request to the administration API with an operator's token.
     ///
     /// - Parameters:
     ///   - call: The request.
-    ///   - token: The text of the token.
-    ///   - context: The context of the outer request. The call has the source and the id of that request.
+    ///   - token: The text of the operator's token.
+    ///   - context: The context of the request from the network that causes this one. Both have the same source and id.
     /// - Returns: The response, even if the request is refused.
-    /// - Throws: `payload_too_large` for a response of more than 8 MiB, and the errors of the outer request's
-    ///   connection.
+    /// - Throws: `payload_too_large` for a response of more than 8 MiB, and the errors of the connection from the
+    ///   network.
     package func send(_ call: Call, as token: String, context: ManagementContext) async throws -> Answer {
         var context = context
         context.waitsForPlace = true

@@ -3,7 +3,7 @@ import Domain
 import Encodings
 
 extension [Parameter] {
-    /// The query parameters of lists.
+    /// The query parameters of routes that return a list in pages.
     static let page: [Parameter] = [.limit, .cursor]
 }
 
@@ -58,7 +58,7 @@ extension Parameter {
 }
 
 extension AdministrationRoute {
-    /// The parameters of the path.
+    /// The descriptions of the parameters in the route's path, for the OpenAPI document.
     var pathParameters: [Parameter] {
         let segments = path.split(separator: "/")
         return zip(segments, segments.dropFirst()).filter { $1.hasPrefix("{") }.map { segment, name in

@@ -26,7 +26,7 @@ enum AdministrationReply: Sendable {
 
     /// Returns the response to a request.
     ///
-    /// The response is 304 if the client has this version.
+    /// The status is 304 if the header `If-None-Match` shows that the client already has this version of the resource.
     func response(to request: Request) throws(Failure) -> Response {
         switch self {
         case .resource(let resource):
@@ -81,7 +81,8 @@ enum AdministrationReply: Sendable {
 
     /// Writes the items of all pages, one JSON text per line.
     ///
-    /// If a page cannot be read, the connection is closed. No client then takes a part for the whole list.
+    /// If a page cannot be read, the connection is closed without the end of the body. A client therefore notices that
+    /// the list is incomplete.
     private static func write(
         _ first: Page,
         next: @Sendable (String) async throws(Failure) -> Page,
@@ -128,9 +129,9 @@ enum EntityTags: Equatable {
         self = tags
     }
 
-    /// The precondition of a change.
+    /// The precondition that the header `If-Match` sets for a change.
     ///
-    /// It has strong tags only, since an equal weak tag does not mean an unchanged state.
+    /// Weak entity tags are left out, since an equal weak tag does not mean that the resource is unchanged.
     var precondition: Precondition {
         switch self {
         case .any: .any
@@ -138,7 +139,8 @@ enum EntityTags: Equatable {
         }
     }
 
-    /// Returns whether the client has the version with this tag.
+    /// Returns whether the header lists this entity tag or is `*`: the client then already has this version of the
+    /// resource.
     func includes(_ tag: String) -> Bool {
         switch self {
         case .any: true

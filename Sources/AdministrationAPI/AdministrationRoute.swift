@@ -159,9 +159,10 @@ struct Caller: Sendable {
     let calling: CallingOperator
     /// The operator's name and network address, for the audit log.
     let actor: ChangeAuthor
-    /// The slot of the request among the limited concurrent requests; nil for a command in its own process.
+    /// The slot that this request takes among the limited number of concurrent requests; nil for a command in a process
+    /// of its own.
     ///
-    /// The slot is free when nothing refers to the caller any more.
+    /// The slot becomes free when nothing refers to this caller any more.
     let slot: Slot?
 
     var name: OperatorName { calling.name }
@@ -188,9 +189,9 @@ struct AdministrationCall: Sendable {
     /// The longest is the id of an unconfirmed factor.
     private static let longestParameter = 1024
 
-    /// Reads path and query.
+    /// Reads the parameters in the path and the query of a request.
     ///
-    /// `segments` returns the encoded segment of the path for a parameter.
+    /// `segments` returns the encoded segment of the path for the name of a parameter.
     ///
     /// - Throws: `malformed_request`, `not_found`.
     init(
@@ -292,7 +293,7 @@ struct AdministrationCall: Sendable {
 
     /// Returns the body, a JSON Merge Patch.
     ///
-    /// The type JSON is accepted, too, since many clients can send no other.
+    /// The media type `application/json` is accepted, too, since many clients can send no other type.
     // See the reason at `document`.
     @inline(never)
     func patch() async throws(Failure) -> JSONValue {

@@ -125,10 +125,10 @@ extension Schema {
 
     private static func capitalized(_ kind: String) -> String { kind.prefix(1).uppercased() + kind.dropFirst() }
 
-    /// Returns the schema of a provider of a kind.
+    /// Returns the schema of a provider with the given provider kind.
     ///
-    /// `secret` is the schema of an app's secret, and `token` that of the webhook verify token. `isStored` makes app
-    /// secrets required.
+    /// `secret` is the schema of an app's secret, and `token` that of the webhook verify token. With `isStored`, every
+    /// app must have a secret.
     private static func options(of kind: String, secret: Schema, token: Schema, isStored: Bool) -> Schema {
         let options = ConfigurationSchemas.schema(.provider(kind: kind, secret: secret))
         let apps = options["apps"].mapElements { app in
@@ -166,7 +166,7 @@ extension Schema {
 
     /// Returns the schema of a secret in a request.
     ///
-    /// The secret is a text, or an object in the form of responses.
+    /// The secret is a text, or an object such as a response has in place of the secret.
     private static func given(_ text: Schema) -> Schema {
         either([
             text,

@@ -1,7 +1,8 @@
-/// Recently accepted tokens, by the SHA-256 of their text.
+/// Remembers operator tokens that were accepted recently, by the SHA-256 of their text.
 ///
-/// Requests with these tokens need not wait when their source must wait. An attacker at the same address thus cannot
-/// lock an operator out. There is no other exemption: the database checks each token at each request.
+/// A source that sends invalid tokens must wait before it may send another token. A recently accepted token is exempt
+/// from this wait. An attacker at the same address thus cannot lock an operator out. There is no other exemption: the
+/// database checks each token at each request.
 struct KnownTokens: Sendable {
     typealias Instant = ContinuousClock.Instant
 

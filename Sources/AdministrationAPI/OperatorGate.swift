@@ -103,9 +103,9 @@ struct OperatorGate: RouterMiddleware {
             : try await administration.operators.authenticate(token)
     }
 
-    /// Returns a slot among the concurrent requests; nil if all are taken.
+    /// Returns a slot among the limited number of concurrent requests; nil if all are taken.
     ///
-    /// If the request may wait, it waits for a slot for two seconds at most.
+    /// A request of a page of the console waits for a slot for two seconds at most.
     private func place(for context: ManagementContext) async -> Slot? {
         var looks = context.waitsForPlace ? 40 : 0
         while looks > 0 {
@@ -116,7 +116,11 @@ struct OperatorGate: RouterMiddleware {
         return Slot(concurrency, for: context.peer.network)
     }
 
-    /// Refuses a request if its source must wait after invalid tokens, unless its own token was accepted recently.
+    /// Refuses a request whose source has to wait, because it has sent invalid operator tokens.
+    ///
+    /// A request with a recently accepted token is not refused.
+    ///
+    /// - Throws: `rate_limited` with the time to wait.
     private func letTry(_ peer: PeerAddress, hash: [UInt8]) throws(Failure) {
         let now = ContinuousClock.now
         guard let wait = attempts.withLockedValue({ $0.wait(of: peer.network, at: now) }),

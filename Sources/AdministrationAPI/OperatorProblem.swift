@@ -2,9 +2,10 @@ import Domain
 import HTTP
 import HTTPTypes
 
-/// The conversion of failures to responses for operators: the table of docs/administration.md#failures.
+/// Maps failures to the error codes and HTTP statuses of the administration API, as in docs/administration.md#failures.
 ///
-/// A failure that clients of the public API can also get has the same number as in that API, which follows Backendless.
+/// A failure that the public API also returns has the same error code there. The public API follows the codes of
+/// Backendless.
 struct OperatorProblem: NumberedErrorTable {
     static func row(of reason: Failure.Reason) -> (code: Int64, status: HTTPResponse.Status) {
         switch reason {

@@ -6,7 +6,7 @@ import HTTPTypes
 import Hummingbird
 import NIOCore
 
-/// The routes for the command line.
+/// The routes that the command line also offers as commands.
 ///
 /// A command calls the same handlers as a request, with the command's arguments.
 extension AdministrationRoute {
@@ -33,7 +33,8 @@ extension AdministrationRoute {
 
     /// Returns the schema of the request body; nil if there is none.
     ///
-    /// For a provider that has the name of its kind, the schema is that of the kind.
+    /// The schema of a provider depends on its provider kind. If the name of the provider in the path is that of a
+    /// kind, the result is the schema of this kind only.
     package func document(at segments: [String: Substring] = [:]) -> Schema? {
         let document = operation().body?.schema
         let kind = segments["provider"].flatMap { name in ConfigurationSchemas.kinds.firstIndex { $0 == name } }
@@ -84,7 +85,7 @@ extension AdministrationRoute {
     ///   - segments: The encoded path segment for each parameter.
     ///   - query: The query parameters.
     ///   - body: The document or the merge patch.
-    ///   - tag: The expected tag of the resource. Nil overwrites any state.
+    ///   - tag: The entity tag that the resource must have. Nil allows a change of any state.
     ///   - actor: The operator, for the audit log.
     ///   - administration: The use cases.
     /// - Returns: The result.

@@ -7,14 +7,15 @@ package import Store
 
 /// The configuration of every application, in memory, as of the last read of the database.
 ///
-/// `run` reads when the database announces a change. It also reads every few seconds, since an announcement can be lost
-/// with its connection. Only changed applications are loaded again. While the database is unreachable, the service uses
-/// the configuration of the last read, and a login that needs the database fails with a clear reason. If this process
-/// makes the change itself, `follow` reads it before the process reports success.
+/// `run` reads the database when the database announces a change. It also reads the database every few seconds, since a
+/// lost connection can lose an announcement. Only changed applications are loaded again. While the database is
+/// unreachable, the service uses the configuration of the last read, and a login that needs the database fails with a
+/// clear reason. If this process makes the change itself, it calls `follow`, which reads the change before the process
+/// reports success.
 package final class ApplicationDirectory: Sendable {
-    /// The database connections for the configuration.
+    /// The database, over connections that are used only for the configuration.
     ///
-    /// No slow query of an operator occupies them.
+    /// So a slow query of an operator cannot occupy them.
     private let store: Store
     private let masterKeys: MasterKeys
     private let kinds: ProviderKinds
@@ -24,10 +25,13 @@ package final class ApplicationDirectory: Sendable {
     package let tokenKeys: TokenKeys
     private let memory = NIOLockedValueBox(ConfigurationMemory())
     private let looks = CoalescedReads<ReadOutcome>()
-    /// When the configuration in memory was last known to match the database.
+    /// The time at which the configuration in memory was last known to match the database.
     private let seen = NIOLockedValueBox<ContinuousClock.Instant?>(nil)
     private let clockOffset = NIOLockedValueBox<Int64?>(nil)
-    /// Why this instance must not encrypt: the database has other master keys registered.
+    /// The reason why this instance must not encrypt: its master keys are not those that are registered in the
+    /// database.
+    ///
+    /// Nil if it may encrypt.
     private let refusal = NIOLockedValueBox<Failure?>(nil)
     /// The signal that a read of the database is due; several signals before a read count as one.
     ///
@@ -48,9 +52,9 @@ package final class ApplicationDirectory: Sendable {
     ///
     /// A change whose announcement was lost is seen after this time.
     private static let interval = Duration.seconds(5)
-    /// How long this process tries again to read a change that it made, after a read has failed.
+    /// The time for which this process tries again to read a change that it made, after a read has failed.
     ///
-    /// After that, the application is not served.
+    /// After that, requests to the changed application are refused until the change is read.
     private static let timeout = Duration.seconds(2)
 
     package init(
@@ -70,9 +74,9 @@ package final class ApplicationDirectory: Sendable {
         tokenKeys = TokenKeys(store: store, masterKeys: masterKeys)
     }
 
-    /// Returns the application with an id and an API key.
+    /// Returns the application with an id and an API key, as a client has sent them.
     ///
-    /// Both come from two path segments of the URL or from two headers.
+    /// A client sends them as two path segments of the URL or as two headers.
     ///
     /// - Throws: `unknown_application`, with the same text for an unknown id and a wrong key.
     package func application(
@@ -89,7 +93,7 @@ package final class ApplicationDirectory: Sendable {
         return (found, key)
     }
 
-    /// Returns the application with an API key, for protocols whose clients send nothing else.
+    /// Returns the application with an API key, for protocols whose clients send no application id.
     ///
     /// - Throws: `unknown_application`, even if two applications have the key: neither may get the other's users.
     package func application(key: Substring) throws(Failure) -> (application: LoadedApplication, key: APIKey) {
@@ -113,7 +117,7 @@ package final class ApplicationDirectory: Sendable {
         return found
     }
 
-    /// Returns the application to which the path `/api` of a host belongs.
+    /// Returns the application that is configured for a host name; its clients use paths that begin with `/api`.
     ///
     /// `host` is the value of the header `Host` in lower case, without port.
     ///
@@ -129,22 +133,23 @@ package final class ApplicationDirectory: Sendable {
         return found
     }
 
-    /// Returns the browser origins that may call an application; nil for an unknown application.
+    /// Returns the origins of web pages whose scripts may call an application (CORS); nil for an unknown application.
     package func allowedOrigins(of id: Substring) -> [String]? {
         guard let id = ApplicationID(id) else { return nil }
         return memory.withLockedValue { $0.copy?.applications[id]?.application.settings.allowedOrigins }
     }
 
-    /// Returns the browser origins that may call the application of a host; nil for an unknown host.
+    /// Returns the origins of web pages whose scripts may call the application of a host (CORS); nil for an unknown
+    /// host.
     package func allowedOrigins(ofHost host: Substring) -> [String]? {
         memory.withLockedValue { $0.copy?.application(host: host)?.application.settings.allowedOrigins }
     }
 
-    /// Runs `body`, and repeats it with the current application if a change of the application made it fail.
+    /// Runs `body`, and repeats it with the new configuration if a change of the application has made it fail.
     ///
-    /// The failure comes from an SQL statement that names a removed column. The statement has then had no effect. No
-    /// repetition begins after `end`. `body` must have no effects other than such statements, since a repetition would
-    /// repeat them.
+    /// Such a failure comes from an SQL statement that names a removed column, and that statement has had no effect.
+    /// `body` must have no effects other than such statements, since a repetition would repeat them. No repetition
+    /// begins after `end`.
     package func withCurrent<Result>(
         _ loaded: LoadedApplication,
         until end: ContinuousClock.Instant,
@@ -161,12 +166,14 @@ package final class ApplicationDirectory: Sendable {
         }
     }
 
-    /// Returns the current application, for a caller whose statement no longer fits the database.
+    /// Returns the current configuration of an application, for a caller whose SQL statement no longer fits the
+    /// database.
     ///
     /// - Parameters:
-    ///   - loaded: The application that the statement was made for.
+    ///   - loaded: The configuration of the application that the statement was made for.
     ///   - end: The deadline.
-    /// - Returns: Nil when the application has not changed, or the database could not be read before the deadline.
+    /// - Returns: The current configuration; nil when it has not changed, or when the database could not be read before
+    ///   the deadline.
     /// - Throws: `unknown_application` when the application has been removed.
     package func successor(
         of loaded: LoadedApplication,
@@ -183,7 +190,8 @@ package final class ApplicationDirectory: Sendable {
 
     /// Reads a committed change of an application into memory, so that all later requests see the change.
     ///
-    /// While the change cannot be read, the application is not served: what the change forbids must not stay allowed.
+    /// While the change cannot be read, requests to the application are refused. Otherwise, the service would still
+    /// allow what the change forbids.
     package func follow(changeOf id: ApplicationID) async {
         // If the change deleted the application, its keys are deleted, too.
         tokenKeys.forget()
@@ -226,9 +234,10 @@ package final class ApplicationDirectory: Sendable {
     /// Whether a copy of the configuration is in memory.
     package var isLoaded: Bool { memory.withLockedValue { $0.copy != nil } }
 
-    /// The failure that keeps this instance from serving: the database does not accept the instance's master key.
+    /// The failure because of which this instance refuses all requests: its master key is not registered in the
+    /// database.
     ///
-    /// Nil while the key is accepted, and before the first check.
+    /// Nil while the master key is registered, and before the first check.
     package var keyRefusal: Failure? { refusal.withLockedValue(\.self) }
 
     /// Keeps the configuration in memory equal to that of the database until the task is cancelled.
@@ -276,8 +285,10 @@ package final class ApplicationDirectory: Sendable {
         if case .unusable(let unusable) = await looks.join({ await self.look() }) { throw unusable }
     }
 
-    /// Reads the database until the configuration in memory is as new as the database was at the call, or until the
-    /// deadline.
+    /// Reads the database, again after a failure, until the configuration in memory is as new as the database was at
+    /// the call.
+    ///
+    /// - Returns: False if this has not succeeded before the deadline.
     private func look(until end: ContinuousClock.Instant) async -> Bool {
         while true {
             if case .current = await looks.join({ await self.look() }) { return true }
@@ -347,7 +358,8 @@ package final class ApplicationDirectory: Sendable {
 
     /// Compares this machine's clock with the database's, and logs an error when they differ.
     ///
-    /// Sessions expire by the database's clock. What providers sign expires by this machine's clock.
+    /// The service compares the expiry of sessions with the database's clock, and the expiry of tokens that providers
+    /// have signed with this machine's clock.
     private func compareClock(with theirs: Int64) {
         let offset = clock.milliseconds - theirs
         let former = clockOffset.withLockedValue { known in
@@ -404,7 +416,8 @@ package final class ApplicationDirectory: Sendable {
         return copy
     }
 
-    /// Puts a configuration that was read into memory, unless another read has put in a newer one.
+    /// Replaces the configuration in memory by one that was read from the database, unless a newer one is already
+    /// there.
     private func take(_ read: ConfigurationCopy, of look: ConfigurationMemory.Look) {
         let loaded = read.changed.map { LoadedApplication($0, masterKeys: masterKeys, kinds: kinds) }
         for application in loaded {
@@ -443,9 +456,10 @@ package final class ApplicationDirectory: Sendable {
 }
 
 extension ApplicationDirectory {
-    /// Logs settings near their end of life, unless they were logged for the application before.
+    /// Logs warnings about configured versions of providers' APIs that are near their end of life.
     ///
-    /// An application is also loaded again after changes of other settings, which must not repeat the lines.
+    /// An application is also loaded again after unrelated changes. A warning that was already logged for the
+    /// application is not repeated then.
     private func logEndings(of loaded: [LoadedApplication], insteadOf former: [ApplicationID: LoadedApplication]) {
         guard let day = clock.today else { return }
         let changed = loaded.filter { loaded in
@@ -456,7 +470,7 @@ extension ApplicationDirectory {
     }
 }
 
-/// Why an instance cannot start with its master keys.
+/// The reason why an instance cannot start with its master keys.
 package enum UnusableMasterKey: Error, CustomStringConvertible {
     /// The master key with which this instance encrypts is not registered in the database.
     case unknown(Failure)
@@ -474,12 +488,13 @@ package enum UnusableMasterKey: Error, CustomStringConvertible {
 ///
 /// Such an instance could not decrypt the secrets. Logins that need the secrets would fail.
 package struct MissingMasterKey: Error, CustomStringConvertible {
-    /// The ids of the missing keys.
+    /// The ids of the master keys that this instance lacks.
     package let missing: [String]
-    /// The ids of the given keys.
+    /// The ids of the master keys that this instance has.
     package let held: [String]
 
-    /// Throws when this instance lacks a master key that the applications or the ban key need.
+    /// Throws an error when this instance lacks a master key that encrypts a secret of the applications, or the key for
+    /// bans.
     package static func check(
         _ applications: [StoredApplication],
         _ banKeyID: String?,

@@ -15,15 +15,16 @@ import Encodings
 package import Store
 
 extension Application {
-    /// Returns the roles of a user.
+    /// Returns the roles of a user: a system role, which follows from the user's status, and the roles that were given
+    /// to the user.
     ///
-    /// Of the given roles, only those that the application has count.
+    /// A given role that the application no longer has is left out.
     package func roles(of user: User, given: [String]) -> [String] {
         let known = given.filter { role in settings.roles.contains { $0.hasSameBytes(as: role) } }
         return [SystemRole(of: user.status).rawValue] + known
     }
 
-    /// Returns the role with a name.
+    /// Returns the system role or the application's own role with a name, for a search of the users who have the role.
     package func role(_ name: String) throws(Failure) -> RoleHolders {
         if let system = SystemRole(name: name) { return .system(system) }
         guard let role = settings.roles.first(where: { $0.hasSameBytes(as: name) }) else {
@@ -52,9 +53,9 @@ extension Application {
 extension Application {
     /// Returns the change that disables a user or enables a user again; nil when there is nothing to change.
     ///
-    /// Enabling only undoes disabling. A disabled user who has to confirm the address before the first login still has
-    /// to afterwards. If a user who has to confirm is not disabled, enabling replaces the confirmation: the operator is
-    /// responsible for the address. A guest who is not disabled needs no change.
+    /// Enabling only undoes disabling. A disabled user who must confirm the e-mail address before the first login must
+    /// still confirm it afterwards. If a user who is not disabled must confirm the address, enabling replaces the
+    /// confirmation: the operator is responsible for the address. A guest who is not disabled needs no change.
     package func change(of stored: StoredUser, to status: UserStatus) -> UserChange? {
         switch (stored.user.status, status) {
         case (.guest, .enabled): nil
@@ -75,11 +76,12 @@ extension Application {
 }
 
 extension Application {
-    /// Creates an application without providers, for operators.
+    /// Creates an application from its stored form, without its providers, for operators.
     ///
-    /// Only logins need the secrets of providers.
+    /// Operators' requests need no secrets of providers; only logins do.
     ///
-    /// - Throws: `internal` when the settings cannot be read. Only a change outside the administration causes this.
+    /// - Throws: `internal` when the settings cannot be read. Only a change of the database outside this service causes
+    ///   this.
     package init(_ stored: StoredApplication) throws(Failure) {
         let settings: ApplicationSettings
         do { settings = try SettingsDocument.parse(stored: stored.settings) } catch {

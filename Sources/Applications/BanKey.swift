@@ -10,15 +10,15 @@ package import Store
 /// Such a hash keeps the identity of a disabled user banned after the user is erased.
 ///
 /// The key is random, and generated once for the service. The master key encrypts the ban key, and a rotation of the
-/// master key encrypts the ban key again. A ban key derived from the master key would change with the rotation. Then no
-/// hash of an identity that is already erased could be made again.
+/// master key encrypts the ban key again. A ban key derived from the master key would change with the rotation. The
+/// bans of identities that are already erased would then be lost, since their hashes could not be computed again.
 package final class BanKey: Sendable {
     private let store: Store
     private let masterKeys: MasterKeys
     private let random: RandomSource
     /// The HMAC, initialized with the key and without data.
     ///
-    /// The initialization takes longer than the hash of an identity.
+    /// It is cached, since the initialization takes longer than to hash an identity.
     private let known = NIOLockedValueBox<HMAC<SHA256>?>(nil)
 
     package init(store: Store, masterKeys: MasterKeys, random: RandomSource) {
@@ -27,12 +27,13 @@ package final class BanKey: Sendable {
         self.random = random
     }
 
-    /// Returns the hash function for an application's identities.
+    /// Returns a function that hashes identities of an application, to compare them with the hashes of banned
+    /// identities.
     ///
-    /// The key is read from the database once.
+    /// The ban key is read from the database once, and then kept in memory.
     ///
-    /// - Throws: `internal` when this instance lacks the key's master key; `store_unavailable` or another failure of
-    ///   the database.
+    /// - Throws: `internal` when this instance lacks the master key that encrypts the ban key; `store_unavailable` or
+    ///   another failure of the database.
     package func hasher(of application: ApplicationID) async throws(Failure) -> IdentityHasher {
         let keyed = try await keyed()
         return { identity in
@@ -44,9 +45,9 @@ package final class BanKey: Sendable {
         }
     }
 
-    /// Returns the stored key.
+    /// Returns the encrypted ban key from the database.
     ///
-    /// Generates and stores the key if there is none.
+    /// If there is none, generates and stores one.
     package func stored() async throws(Failure) -> EncryptedSecret {
         if let stored = try await store.banKey() { return stored }
         let secret = Secret(Base64URL.encode(random.bytes(32)))

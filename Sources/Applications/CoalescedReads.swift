@@ -1,11 +1,9 @@
 import NIOConcurrencyHelpers
 
-/// A queue that runs one read of the database at a time.
+/// Runs one read of the database at a time, and shares its result among callers.
 ///
-/// Several callers share a read.
-///
-/// A call during a read waits for the next read. So the result is never older than the call, and a thousand concurrent
-/// calls cost two reads.
+/// A call that comes during a read waits for the next read. So the result is never older than the call, and a thousand
+/// concurrent calls cost two reads.
 final class CoalescedReads<Outcome: Sendable>: Sendable {
     private struct State {
         /// The last read that has begun.
@@ -18,7 +16,7 @@ final class CoalescedReads<Outcome: Sendable>: Sendable {
 
     /// Returns the outcome of a read that begins after this call.
     ///
-    /// - Parameter look: The read. All callers must pass equivalent reads, since the queue runs only one of them.
+    /// - Parameter look: The read. All callers must pass equivalent reads, since only one of them runs.
     /// - Returns: The outcome.
     func join(_ look: @escaping @Sendable () async -> Outcome) async -> Outcome {
         let task = state.withLockedValue { state in

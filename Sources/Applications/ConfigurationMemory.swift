@@ -1,11 +1,11 @@
 import Domain
 import Secrets
 
-/// The copy of the configuration in memory, and its updates by reads of the database.
+/// The copy of the configuration in memory; reads of the database update it.
 ///
-/// Reads may overlap and end in any order. The copy is in doubt when the database may lack changes that the copy has,
-/// for example after a failover. Only a read that begins after that settles the doubt. An earlier read may come from a
-/// database server that has been replaced since.
+/// Reads may overlap and end in any order. For example after a failover, the database may lack changes that the copy
+/// has. The copy is then in doubt. Only a read that begins later ends the doubt, since an earlier read may come from
+/// the database server that was replaced.
 struct ConfigurationMemory {
     /// The configuration at one revision.
     struct Copy {
@@ -15,7 +15,9 @@ struct ConfigurationMemory {
         let hosts: [String: LoadedApplication]
         /// Applications by the SHA-256 of their API keys, for protocols whose clients name no application.
         fileprivate let keys: [[UInt8]: LoadedApplication]
-        /// Applications with a change that has not been read yet.
+        /// Applications that were changed by this process, until the change is read.
+        ///
+        /// Requests to these applications are refused.
         fileprivate(set) var suspended: Set<ApplicationID>
 
         /// Returns the application with an id; nil when there is none.
@@ -49,28 +51,32 @@ struct ConfigurationMemory {
         }
     }
 
-    /// A read of the database that has begun.
+    /// The beginning of a read of the database: what the read must contain, and how to order it among other reads.
     struct Look {
-        /// The revision whose later changes are read; nil to read everything.
+        /// The revision of the configuration after which changes are read; nil to read everything.
         let since: Int64?
-        /// How many doubts the memory had noted when the read began.
+        /// The value of the counter `doubts` of the memory when the read began.
         fileprivate let doubts: UInt64
     }
 
     private(set) var copy: Copy?
-    /// How many times the database may have been replaced by one that has lost changes.
+    /// A counter of the events after which the copy may have changes that the database lacks, such as a failover.
+    ///
+    /// A suspension of an application counts, too.
     private var doubts: UInt64 = 0
-    /// The value that `doubts` had at the beginning of the read from which the copy comes.
+    /// The value of `doubts` at the beginning of the read that the copy comes from.
     private var settled: UInt64 = 0
-    /// For each suspended application, the value of `doubts` that `settled` must reach before it is served again.
+    /// For each suspended application, the value that `settled` must reach before requests to the application are
+    /// accepted.
     private var suspended: [ApplicationID: UInt64] = [:]
 
-    /// Notes that the copy may have data that the database lacks.
+    /// Notes that the copy may have changes that the database lacks.
     ///
-    /// The next read is then complete.
+    /// The next read then reads everything, and not only changes.
     mutating func doubt() { doubts += 1 }
 
-    /// Suspends an application with an unread change.
+    /// Refuses requests to an application, since this process has changed the application and has not read the change
+    /// yet.
     ///
     /// A complete read that begins later ends the suspension.
     mutating func suspend(_ id: ApplicationID) {
@@ -81,18 +87,18 @@ struct ConfigurationMemory {
 
     var isSuspending: Bool { !suspended.isEmpty }
 
-    /// Begins a read.
+    /// Returns which data a new read must contain.
     ///
-    /// Must be called before anything is read.
+    /// The caller must call this before it reads anything from the database.
     func look() -> Look { Look(since: doubts > settled ? nil : copy?.revision, doubts: doubts) }
 
-    /// Puts the data of a read into the copy, unless another read is newer.
+    /// Updates the copy in memory with the data of a read, unless the copy comes from a newer read.
     ///
     /// - Parameters:
-    ///   - revision: The revision that was read.
-    ///   - ids: All existing applications.
+    ///   - revision: The revision of the configuration that was read.
+    ///   - ids: The ids of all existing applications.
     ///   - changed: The applications that changed since `look.since`; all when that is nil.
-    ///   - look: The read.
+    ///   - look: The value that `look` returned before the read.
     /// - Returns: Whether the copy has changed.
     mutating func take(
         revision: Int64,
@@ -125,9 +131,9 @@ struct ConfigurationMemory {
         return true
     }
 
-    /// Indexes applications by a host or key.
+    /// Returns the applications by their host names or key hashes.
     ///
-    /// A host or key that several applications claim belongs to none.
+    /// A host name or key hash that several applications have is left out.
     private static func claimed<Name: Hashable>(
         by applications: some Sequence<LoadedApplication>,
         _ names: (LoadedApplication) -> [Name]

@@ -9,10 +9,13 @@ import Secrets
 package struct Ending: Sendable {
     /// The problem and its remedy, in sentences.
     package let text: String
-    /// The applications with the setting.
+    /// The ids of the applications with this version in their configuration.
     package let applications: [ApplicationID]
 
-    /// Returns the ends of life that are known on a day, each one once; empty for a day outside the calendar.
+    /// Returns the warnings about versions of providers' APIs that are near or after their end of life on a day.
+    ///
+    /// Each warning occurs once, with the ids of all applications that it concerns. The result is empty for a day
+    /// outside the calendar.
     package static func all(in loaded: [LoadedApplication], on day: CalendarDate?) -> [Ending] {
         guard let day else { return [] }
         var found: [String: [ApplicationID]] = [:]
@@ -24,7 +27,9 @@ package struct Ending: Sendable {
 }
 
 extension LoadedApplication {
-    /// Returns the ends of life of the settings of the enabled providers.
+    /// Returns the warnings about API versions in the configuration of the application's enabled providers.
+    ///
+    /// A version is reported when it is near or after its end of life on the given day.
     package func endings(on day: CalendarDate) -> [String] {
         configuredProviders.flatMap { provider -> [String] in
             guard provider.isEnabled, let reviewing = provider as? any SettingsReviewing else { return [] }

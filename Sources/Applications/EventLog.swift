@@ -3,7 +3,7 @@ package import Logging
 package import Mapping
 package import Secrets
 
-/// The log lines of use cases that create or change a user.
+/// Writes the log lines of use cases that create or change a user.
 package struct EventLog: Sendable {
     package let pseudonyms: Pseudonyms
 
@@ -14,16 +14,16 @@ package struct EventLog: Sendable {
     /// Runs a use case that creates or changes a user, and logs its outcome in one line.
     ///
     /// - Parameters:
-    ///   - event: The message.
+    ///   - event: The message of the log line.
     ///   - loaded: The application.
     ///   - logger: The logger of the request.
-    ///   - facts: Further members of the line.
+    ///   - facts: Further members of the log line.
     ///   - login: The login name that the user has or wants. A line about a failure contains its pseudonym.
-    ///   - omissions: The properties that a profile did not set.
+    ///   - omissions: Returns the parts of a provider's profile that were not written to properties.
     ///   - user: Returns the user of the result.
     ///   - body: The use case.
-    /// - Returns: What the body returns.
-    /// - Throws: The failure of the body, marked as logged.
+    /// - Returns: The result of `body`.
+    /// - Throws: The failure of `body`, marked as logged.
     package func logging<Result>(
         _ event: String,
         of loaded: LoadedApplication,

@@ -25,9 +25,9 @@ package struct InvitationToken: Sendable {
 }
 
 extension Application {
-    /// Returns the claim to an invitation, for a login that may create a user.
+    /// Returns what the SQL statement of a login or a registration needs to check the invitation of a new user.
     ///
-    /// The result is nil if there is no token and the application accepts users without an invitation.
+    /// Nil if there is no token and the application accepts new users without an invitation.
     package func invitationClaim(_ token: InvitationToken?) -> InvitationClaim? {
         guard token != nil || settings.newUsers == .invited else { return nil }
         return InvitationClaim(tokenHash: token?.hash) { properties in
@@ -42,7 +42,8 @@ extension Application {
         }
     }
 
-    /// The properties that operators may write: all but those that give access to the account.
+    /// The properties that operators may write: all except the e-mail address and the login name, which give access to
+    /// the account.
     package var writableByOperators: [Property] {
         properties.filter { ![.email, settings.identityProperty].contains($0.name) }
     }

@@ -22,11 +22,11 @@ package struct Limits: Sendable {
 
     /// Limits of searches of users.
     package struct Searches: Sendable {
-        /// How many searches may run at once in each database.
+        /// The maximum number of searches that may run at once in each database.
         package var atOnce: Int
-        /// How long a search may take.
+        /// The time limit of one search.
         package var time: Duration
-        /// How long a search waits for its turn while another search of its application runs.
+        /// The time for which a search waits for its turn while another search of its application runs.
         package var timeout: Duration
 
         package init(atOnce: Int = 2, time: Duration = .seconds(1), timeout: Duration = .seconds(1)) {
@@ -37,13 +37,13 @@ package struct Limits: Sendable {
     }
 }
 
-/// Counters in the database: of attempts at passwords, of registrations, and of mails that a request causes.
+/// Counts attempts in the database: attempts at passwords, registrations, and mails that a request causes.
 package struct AttemptCounter: Sendable {
     package let store: Store
-    /// The queue of counting statements.
+    /// The queue of the SQL statements that count attempts.
     ///
     /// PostgreSQL flushes each of these statements to disk, so more of them at once would not be faster. They would
-    /// also occupy the connections for which logins wait.
+    /// also occupy connections that logins need.
     private let turns = FairQueue(
         width: 4,
         max: 1024,
@@ -54,11 +54,12 @@ package struct AttemptCounter: Sendable {
         self.store = store
     }
 
-    /// Adds one to every counter, unless one of them is full.
+    /// Adds one to each of the given counters, unless one of them has reached its maximum.
     ///
-    /// If one is full, nothing is counted.
+    /// In that case, no counter changes.
     ///
-    /// - Returns: The full counter and how long it stays full; nil when all were counted.
+    /// - Returns: The counter that has reached its maximum, and the time until it accepts attempts again; nil when all
+    ///   were counted.
     /// - Throws: `overloaded` when the deadline passes first; `store_unavailable` or another failure of the database.
     package func count(
         _ counts: [AttemptCount],
@@ -70,10 +71,10 @@ package struct AttemptCounter: Sendable {
         }
     }
 
-    /// Runs an attempt that is already counted, and withdraws the counts when the service itself failed.
+    /// Runs an attempt that is already counted; if the service itself fails, subtracts the attempt from the counters.
     ///
-    /// The withdrawal does not wait in the queue, since under load the queue would refuse it. The number of withdrawals
-    /// is limited by the number of counts.
+    /// The subtraction does not wait in the queue, since under load the queue would refuse it. There cannot be more
+    /// subtractions than counted attempts.
     package func takingBack<Result>(
         _ counts: [AttemptCount],
         of application: Application,
@@ -91,7 +92,7 @@ package struct AttemptCounter: Sendable {
         }
     }
 
-    /// Runs a body that counts attempts in the database itself, when its turn in the queue comes.
+    /// Runs a closure that counts attempts in the database, when its turn in the queue comes.
     package func counting<Result>(
         of application: Application,
         before deadline: ContinuousClock.Instant,

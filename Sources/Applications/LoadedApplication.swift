@@ -20,17 +20,19 @@ package final class LoadedApplication: Sendable {
     /// The API keys by the SHA-256 of their text.
     private let keys: [[UInt8]: StoredApplication.Key]
     package let dynamicNames: Set<PropertyName>
-    /// Why logins by providers are refused: a secret that does not decrypt, or a mapping that does not fit.
+    /// The reason why all logins by providers are refused; nil if there is none.
+    ///
+    /// The cause is a secret that cannot be decrypted, or a mapping that does not fit the properties.
     package let defect: String?
     /// Providers of kinds that this version does not know, configured by a later version.
     ///
     /// Logins by other providers work.
     package let unknownProviders: [ProviderName]
     private let plans = NIOLockedValueBox<[[UInt8]: LoginPlan]>([:])
-    /// For each provider, its error about a field of the stored mapping, because of which every login by the provider
-    /// fails.
+    /// The providers that refuse a field of the stored mapping, each with its error.
     ///
-    /// The error stays until the provider sends a profile or the configuration changes.
+    /// Every login by such a provider fails. The error stays until the provider sends a profile or the configuration
+    /// changes.
     private let refusals = NIOLockedValueBox<[ProviderName: String]>([:])
 
     /// The maximum number of cached login plans, one for each mapping that clients send.
@@ -91,22 +93,22 @@ package final class LoadedApplication: Sendable {
         unknownProviders = stored.providers.filter { kinds.named($0.value.kind) == nil }.map(\.key)
     }
 
-    /// The reasons why logins fail, each as a sentence.
+    /// The reasons why logins to the application fail, each as a sentence.
     ///
-    /// Readiness, doctor and console all show this list.
+    /// The readiness check, the command `doctor` and the console show this list.
     package var obstacles: [String] {
         (defect.map { ["Logins by providers are refused: \($0)."] } ?? [])
             + unknownProviders.map { "Logins by \($0) are refused: \(Self.unknownKind(of: $0))." } + refusedMappings
     }
 
-    /// The reasons that an instance knows only from failed logins: mappings that providers refuse.
+    /// The reasons that this instance knows only from failed logins: providers refuse a field of the stored mapping.
     package var refusedMappings: [String] {
         refusals.withLockedValue { $0 }.sorted { $0.key.text < $1.key.text }.map {
             "Logins by \($0.key) are refused: \($0.value)"
         }
     }
 
-    /// Returns the provider with a name, for logins.
+    /// Returns the application's provider with a name, for logins.
     ///
     /// - Throws: `provider_misconfigured`, `provider_not_configured`; `not_found` for a name that is neither a provider
     ///   kind nor a provider of the application.
@@ -118,9 +120,9 @@ package final class LoadedApplication: Sendable {
         return provider
     }
 
-    /// Returns the provider with a name and a capability, for logins.
+    /// Returns the provider with a name, as a type that it must conform to (a capability), for logins.
     ///
-    /// - Throws: As `provider(_:)`; `not_found` for a provider without the capability.
+    /// - Throws: The errors of `provider(_:)`; `not_found` for a provider without the capability.
     package func provider<Capability>(
         _ name: ProviderName,
         as capability: Capability.Type
@@ -187,7 +189,7 @@ package final class LoadedApplication: Sendable {
 
     /// Returns the failure for logins by a provider that is not configured or not known.
     ///
-    /// Clients see the failure, so the text does not reveal other providers.
+    /// Clients see the failure, so its text does not name other providers.
     package func notSetUp(_ name: ProviderName) -> Failure {
         if unknownProviders.contains(name) { return .unusableConfiguration(cause: Self.unknownKind(of: name)) }
         guard let kind = storedProviders[name].flatMap({ kinds.named($0.kind) }) ?? kinds.named(name) else {
@@ -217,14 +219,15 @@ package final class LoadedApplication: Sendable {
         keys[Digest.sha256(text)].map { APIKey(text: Secret(String(text)), label: $0.label, isServer: $0.server) }
     }
 
-    /// Returns whether a provider's result for another revision of the application is valid for this revision.
+    /// Returns whether a provider is usable, and has the same configuration as in another revision of the application.
+    ///
+    /// If so, a result of the provider that was fetched under the other revision is still valid.
     package func isSetUp(with provider: ProviderName, as other: LoadedApplication) -> Bool {
         defect == nil && storedProviders[provider] == other.storedProviders[provider]
     }
 
-    /// Returns the plan of logins with a client mapping.
-    ///
-    /// The plan has the request to the provider and the statement.
+    /// Returns the cached plan of logins by a provider with a client's mapping: the compiled mapping and the SQL
+    /// statements.
     package func plan(for provider: ProviderName, clientMapping: JSONValue?) throws(Failure) -> LoginPlan {
         let client = application.settings.clientMapping ? clientMapping : nil
         var writer = JSONWriter()
@@ -273,9 +276,11 @@ package final class LoadedApplication: Sendable {
 }
 
 extension LoadedApplication {
-    /// Returns the failure that names the mapping's entry, for a provider's failure about an unknown field.
+    /// Replaces a provider's failure about an unknown field by a failure that names the mapping's entry with that
+    /// field.
     ///
-    /// An entry of the stored mapping makes every login fail. The failure is therefore one of `obstacles` from then on.
+    /// Returns any other failure unchanged. If the entry is in the stored mapping, every login by the provider fails,
+    /// so the failure is listed in `obstacles` from then on.
     package func explained(
         _ failure: Failure,
         provider: ProviderName,
@@ -291,16 +296,16 @@ extension LoadedApplication {
         return failure
     }
 
-    /// Notes that a provider has sent a profile with all fields of the mapping.
+    /// Notes that a provider has sent a profile, and so accepts all fields of the stored mapping.
     package func noteProfile(from provider: ProviderName) {
         refusals.withLockedValue { $0[provider] = nil }
     }
 }
 
 extension MasterKeys {
-    /// Returns the apps whose secrets decrypt.
+    /// Returns the provider's apps whose secrets can be decrypted.
     ///
-    /// For each other app, adds the reason to the defects.
+    /// For each other app, adds the reason to the defects of the application.
     fileprivate func apps(
         of provider: StoredApplication.Provider,
         at name: ProviderName,
@@ -318,9 +323,9 @@ extension MasterKeys {
         }
     }
 
-    /// Returns the secret options that decrypt, by name.
+    /// Returns the values of the provider's secret options that can be decrypted, by name.
     ///
-    /// For each other secret option, adds the reason to the defects.
+    /// For each other secret option, adds the reason to the defects of the application.
     fileprivate func secrets(
         of provider: StoredApplication.Provider,
         named name: ProviderName,
@@ -351,11 +356,10 @@ package final class LoginPlan: Sendable {
     /// `singleUseStatement` is the statement for a single-use credential.
     package let statement: LoginStatement
     package let singleUseStatement: LoginStatement
-    /// The SQL statement that completes a login after a second factor; nil unless the application asks for second
-    /// factors.
+    /// The SQL statement that completes a login after the user has shown a second factor.
     ///
-    /// If it is nil, `finishingStatement` creates the statement for each login. This happens only just after the
-    /// operator has turned second factors off.
+    /// Nil if the application asks for no second factor. `finishingStatement` then creates the statement for each
+    /// login. This happens only just after the operator has turned second factors off.
     private let showing: LoginStatement?
     /// For each column that the statement writes, the index of its value in the mapping's targets.
     private let positions: [Int]
@@ -398,7 +402,7 @@ package final class LoginPlan: Sendable {
         showing = isAsking ? singleUseStatement.finishing(by: .shown) : nil
     }
 
-    /// Returns the statement for a pending login whose second factor has been shown or enrolled.
+    /// Returns the SQL statement that completes a pending login, after the user has shown or enrolled a second factor.
     package func finishingStatement(by evidence: FactorProof.Kind) -> LoginStatement {
         switch evidence {
         case .shown: showing ?? singleUseStatement.finishing(by: .shown)
@@ -406,7 +410,7 @@ package final class LoginPlan: Sendable {
         }
     }
 
-    /// Returns the statement for a profile that is read without a login.
+    /// Returns the SQL statement that writes a profile that was fetched without a login.
     ///
     /// The statement takes the values of `columnValues(of:)`.
     package func refreshStatement(of application: Application) -> ProfileRefreshStatement {

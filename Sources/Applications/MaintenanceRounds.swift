@@ -1,10 +1,10 @@
 import NIOConcurrencyHelpers
 
-/// The outcome of an instance's last rounds of background work, for operators.
+/// The outcomes of an instance's last rounds of background work, which operators can read.
 package final class MaintenanceRounds: Sendable {
     /// A round of background work that has ended.
     package struct Round: Sendable {
-        /// Milliseconds since 1970 UTC.
+        /// The time at which the round ended, in milliseconds since 1970 UTC.
         package let ended: Int64
         /// The number of failures by reason.
         package let failures: [String: Int]

@@ -1,8 +1,8 @@
 import Encodings
 
-/// The public listener's address as seen from outside, if the deployment names it.
+/// The address at which browsers and clients reach the public listener, if the deployment sets it.
 package struct PublicAddress: Sendable {
-    /// A URL such as `https://users.example.com`; nil when the deployment does not name the URL.
+    /// A URL such as `https://users.example.com`; nil when the deployment does not set it.
     package let url: String?
 
     package init(url: String?) {
@@ -24,7 +24,7 @@ package struct PublicAddress: Sendable {
 
 /// The parts of the public URL.
 ///
-/// The start of the service checks the URL.
+/// The URL was checked when the service started.
 struct PublicURL {
     /// The scheme with its slashes, such as `https://`.
     private let scheme: Substring

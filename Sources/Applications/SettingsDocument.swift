@@ -4,10 +4,10 @@ package import Encodings
 
 /// The stored form of an application's settings.
 package enum SettingsDocument {
-    /// Reads settings; absent settings keep their defaults.
+    /// Reads an application's settings from JSON; absent settings keep their defaults.
     ///
-    /// - Throws: `DocumentProblems` with every problem. The paths are those of a document with the settings in
-    ///   `settings`.
+    /// - Throws: `DocumentProblems` with every problem. The paths in the problems begin with `settings`, as in an
+    ///   application's document.
     package static func parse(_ document: JSONValue) throws(DocumentProblems) -> ApplicationSettings {
         try parse(document, DocumentProblems())
     }
@@ -39,9 +39,9 @@ package enum SettingsDocument {
         ApplicationSettings.description.document(of: settings)
     }
 
-    /// Returns the settings to store in place of others.
+    /// Returns the settings in their stored form, to replace the stored settings.
     ///
-    /// Settings that only a later version knows are kept.
+    /// Stored settings that only a later version of the service knows are kept.
     package static func document(of settings: ApplicationSettings, replacing stored: JSONValue) -> JSONValue {
         var problems = DocumentProblems(passingOverUnknown: true)
         let place = JSONPointer()
@@ -51,7 +51,7 @@ package enum SettingsDocument {
 }
 
 extension JSONValue {
-    /// Returns the value, to which the members of another value at these places are added.
+    /// Returns this JSON value, with those members of another value added whose JSON pointers are given in `places`.
     fileprivate func keeping(_ places: Set<String>, of other: JSONValue, at place: JSONPointer) -> JSONValue {
         guard !places.isEmpty, let object, let others = other.object else { return self }
         let own = object.members.map { member in

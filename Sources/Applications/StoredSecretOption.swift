@@ -12,7 +12,7 @@ package import Store
 package struct StoredSecretOption {
     package let json: JSONValue
 
-    /// - Returns: Nil for an absent value.
+    /// Reads the stored value of a secret option; nil for an absent value.
     package init?(_ json: JSONValue?) {
         guard let json, !json.isNull else { return nil }
         self.json = json
@@ -36,7 +36,8 @@ package struct StoredSecretOption {
     /// When the secret was set, in milliseconds since 1970 UTC; nil when unknown.
     package var changed: Int64? { json.object?["changed"]?.integer }
 
-    /// The option as operators see it.
+    /// The secret option as operators see it: without the secret, with the time of its last change and the id of its
+    /// master key.
     package var shown: JSONValue {
         .object([
             "set": .bool(true), "changed": changed.map(JSONValue.integer) ?? .null,
@@ -57,9 +58,9 @@ extension StoredApplication {
 }
 
 extension ProviderKind {
-    /// Returns the members of stored options.
+    /// Returns the members of a provider's stored options.
     ///
-    /// Each secret is replaced by the result of the closure.
+    /// The closure `replacement` returns the value that takes the place of each secret.
     package func members<Problem>(
         of options: JSONValue,
         replacingSecrets replacement: (SecretOption, StoredSecretOption) throws(Problem) -> JSONValue
@@ -79,14 +80,16 @@ extension ProviderKind {
 }
 
 extension MasterKeys {
-    /// Returns the decrypted secret; nil if its master key is missing, or if it was encrypted for another place.
+    /// Returns the decrypted secret; nil if its master key is missing, or if it was encrypted for another option or
+    /// application.
     package func open(_ stored: StoredSecretOption, at place: MasterKey.Place) -> Secret? {
         stored.json.string.map { Secret($0) } ?? stored.encrypted.flatMap { open($0, at: place) }
     }
 
-    /// Returns the value to store for a secret.
+    /// Encrypts a secret for storage, unless the stored value already encrypts the same secret.
     ///
-    /// If the stored value already encrypts the same secret, that value stays. Otherwise the secret is encrypted.
+    /// In that case, returns the stored value unchanged. If the stored value is the same secret as a plain text, the
+    /// result keeps the time of its last change.
     package func stored(
         _ secret: Secret,
         insteadOf stored: StoredSecretOption?,

@@ -13,7 +13,7 @@ package struct TokenKey: Sendable {
 
     /// Generates a key.
     ///
-    /// The library draws the random bytes, for the key and for each signature.
+    /// The cryptographic library draws the random bytes, for the key and for each signature.
     package init() {
         self.init(key: P256.Signing.PrivateKey())
     }

@@ -1,24 +1,26 @@
 package import Store
 
-/// The rules that decide which stored key signs an application's tokens, and which keys are published.
+/// The rules that decide which stored key signs an application's tokens, and which public keys are published.
 ///
-/// A new key is published at once. It signs when every service that caches the published keys knows it. Until then, its
-/// predecessor signs. The very first key signs at once: it has no predecessor, and services do not cache an empty set.
-/// A key shared by all applications is the predecessor of each application's own key.
+/// A new key is published at once, but signs only when every service that caches the published keys knows it. Until
+/// then, its predecessor signs. The very first key signs at once: it has no predecessor, and services do not cache an
+/// empty set of keys. An application may have keys of its own. The predecessor of the first of them is the key that all
+/// applications share.
 package enum TokenKeyRing {
     /// The maximum seconds for which services may cache the published keys.
     package static let publishedSeconds = 300
     /// The maximum seconds for which services may cache the published keys during a rotation.
     ///
-    /// They soon drop a removed key.
+    /// The time is short, so that services soon drop a removed key.
     package static let changingSeconds = 60
-    /// The age in seconds at which a new key signs.
+    /// The age in seconds at which a new key begins to sign tokens.
     ///
-    /// The age is twice the cache time, for clock differences and intermediate caches.
+    /// It is twice the cache time of published keys, to allow for clock differences and intermediate caches.
     package static let overlapSeconds = 600
-    /// Seconds for which a retired key is published.
+    /// The seconds for which a retired key remains published.
     ///
-    /// A retired key still signs during the overlap, and its last tokens are valid for an hour at most.
+    /// A retired key still signs until its successor is old enough to sign, and its last tokens are valid for an hour
+    /// at most.
     package static let keptSeconds = overlapSeconds + 3600 + 60
 
     /// Returns the key that signs; nil when there is none.

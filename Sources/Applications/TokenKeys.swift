@@ -5,7 +5,7 @@ package import Store
 
 /// An instance's cache of the keys that sign tokens.
 ///
-/// The cache is at most a second old, and never older than a change by this process.
+/// A cached key is used for at most a second, and a change by this process clears the cache at once.
 package final class TokenKeys: Sendable {
     private struct Copy {
         let keys: [StoredTokenKey]
@@ -14,13 +14,13 @@ package final class TokenKeys: Sendable {
     }
 
     private struct State {
-        /// The cached keys by application.
+        /// The cached keys of each application.
         ///
-        /// The shared keys have the key nil.
+        /// The entry nil has the keys of all applications, for the common key set.
         var copies: [ApplicationID?: Copy] = [:]
         /// The time at which this process last changed a key.
         ///
-        /// Copies from before that time do not count.
+        /// Keys that were read before that time are not used.
         var changed: ContinuousClock.Instant?
     }
 
@@ -28,7 +28,9 @@ package final class TokenKeys: Sendable {
     private let masterKeys: MasterKeys
     private let state = NIOLockedValueBox(State())
 
-    /// The age at which a copy is stale, and so the time until a change counts on every instance.
+    /// The age at which cached keys are read again.
+    ///
+    /// So a change of a key takes effect on every instance within this time.
     private static let freshness: Duration = .seconds(1)
 
     package init(store: Store, masterKeys: MasterKeys) {
@@ -38,10 +40,10 @@ package final class TokenKeys: Sendable {
 
     /// Returns the key that signs an application's tokens.
     ///
-    /// Generates the first key if there is none.
+    /// If the application has none, generates its first key.
     ///
-    /// - Throws: `internal` when this instance lacks the master key of the key; `store_unavailable` or another failure
-    ///   of the database.
+    /// - Throws: `internal` when this instance lacks the master key that encrypts the signing key; `store_unavailable`
+    ///   or another failure of the database.
     package func signing(for application: ApplicationID) async throws(Failure) -> TokenKey {
         var copy = try await fresh(application)
         if !copy.keys.contains(where: { $0.application == application && $0.retired == nil }) {
@@ -61,9 +63,11 @@ package final class TokenKeys: Sendable {
         return key
     }
 
-    /// Returns the published keys of an application, or the shared ones.
+    /// Returns the published keys of an application, and those that all applications share.
     ///
-    /// While the database is unreachable, the cached keys serve.
+    /// Without an application, returns the published keys of all applications.
+    ///
+    /// While the database is unreachable, returns the cached keys.
     ///
     /// - Throws: `store_unavailable` or another failure of the database, when nothing is cached.
     package func published(of application: ApplicationID?) async throws(Failure) -> [StoredTokenKey] {
@@ -75,11 +79,9 @@ package final class TokenKeys: Sendable {
         }
     }
 
-    /// Drops all copies after a change by this process.
+    /// Clears the cache, after this process has changed a key.
     ///
-    /// The next call reads the database.
-    ///
-    /// A copy cannot bring a removed key back while the database is unreachable.
+    /// The next call reads the database. So a removed key is not used again, even if the database is then unreachable.
     package func forget() {
         state.withLockedValue { $0 = State(changed: .now) }
     }

@@ -1,10 +1,10 @@
 package import Logging
 import NIOConcurrencyHelpers
 
-/// Problems that an operator should fix and that keep no instance from serving.
+/// Problems that an operator should fix, although the instance can serve requests.
 ///
-/// A warning is logged when it appears, and readiness lists it. The text of a warning is fixed, so there are few
-/// warnings, and none contains data of a request.
+/// A warning is logged when it appears, and the readiness check lists it. The text of a warning is fixed, so there are
+/// few warnings, and none contains data of a request.
 package final class Warnings: Sendable {
     private struct Entry {
         let text: String
@@ -13,7 +13,7 @@ package final class Warnings: Sendable {
         var logged: ContinuousClock.Instant
     }
 
-    /// How long readiness lists a warning after it was last raised.
+    /// The time for which the readiness check lists a warning after it was last raised.
     ///
     /// It is also the minimum time between two log lines about the warning.
     package static let memory = Duration.seconds(3600)
@@ -25,14 +25,15 @@ package final class Warnings: Sendable {
         self.logger = logger
     }
 
-    /// Raises a warning.
+    /// Logs a warning and adds it to the list of the readiness check.
     ///
     /// Callers may repeat the call whenever they see the problem.
     ///
     /// - Parameters:
     ///   - text: The problem, its consequence and its remedy.
-    ///   - stands: Whether readiness lists the warning until `withdraw`, however long ago it was raised.
-    ///   - now: The time.
+    ///   - stands: Whether the readiness check lists the warning until `withdraw` is called, however long ago it was
+    ///     raised.
+    ///   - now: The current time.
     package func raise(_ text: String, stands: Bool = false, now: ContinuousClock.Instant = .now) {
         let isNews = entries.withLockedValue { entries in
             guard let index = entries.firstIndex(where: { $0.text == text }) else {
@@ -47,7 +48,7 @@ package final class Warnings: Sendable {
         if isNews { logger.warning("\(text)") }
     }
 
-    /// Withdraws a warning, even one that stands.
+    /// Removes a warning from the list of the readiness check, even one that was raised with `stands`.
     package func withdraw(_ text: String) {
         entries.withLockedValue { entries in entries.removeAll { $0.text == text } }
     }

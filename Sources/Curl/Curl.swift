@@ -18,5 +18,7 @@
 
 internal import CLibCurl
 
-/// Initializes libcurl, once in the life of the process and before the first thread that uses it.
+/// The result of initializing libcurl.
+///
+/// libcurl is initialized once in the life of the process, before the first thread that uses it starts.
 let libcurlStart: CURLcode = curl_global_init(Int(CURL_GLOBAL_DEFAULT))

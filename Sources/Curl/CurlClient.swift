@@ -2,11 +2,11 @@ internal import CLibCurl
 
 /// A client for HTTP and SMTP servers, with one thread, one set of connections, and a limit of concurrent calls.
 ///
-/// Mails should have a client of their own: libcurl blocks the thread for up to a second to wait for the response to
-/// QUIT.
+/// Mails should be sent by a separate client: after each mail libcurl blocks the thread for up to a second, to wait for
+/// the response to QUIT.
 ///
-/// The actor owns libcurl's handles and runs on libcurl's thread; hence no lock guards the handles. When the client is
-/// released, the thread ends and the connections close.
+/// The actor owns libcurl's handles and runs on one thread, so the handles need no lock. When the client is released,
+/// the thread ends and the connections close.
 package actor CurlClient {
     private let configuration: CurlConfiguration
     private let thread: LoopThread
@@ -19,9 +19,11 @@ package actor CurlClient {
     private var isShutDown = false
     private var nextSweep = ContinuousClock.now
 
-    /// The most idle handles; a handle costs some kilobytes of memory and some microseconds to create.
+    /// The maximum number of idle libcurl handles that are kept for reuse.
+    ///
+    /// A handle takes some kilobytes of memory, and some microseconds to create.
     private static let maxIdle = 128
-    /// The interval of the search for overdue calls while calls are in flight, in milliseconds.
+    /// How often the client looks for overdue calls while calls are in flight, in milliseconds.
     private static let sweepInterval: Int32 = 100
 
     package nonisolated var unownedExecutor: UnownedSerialExecutor { thread.asUnownedSerialExecutor() }
@@ -45,10 +47,10 @@ package actor CurlClient {
         thread.stop()
     }
 
-    /// Sends a request.
+    /// Sends an HTTP request and returns the response, whatever its status.
     ///
-    /// Returns any response, whatever its status, at the latest a tenth of a second after the request's `timeout`. When
-    /// the calling task is cancelled, the transfer ends and the call throws `CurlError.cancelled`.
+    /// Returns or throws at the latest a tenth of a second after the request's `timeout`. When the calling task is
+    /// cancelled, the transfer ends and the method throws `CurlError.cancelled`.
     package nonisolated func send(_ request: HTTPRequest) async throws(CurlError) -> HTTPReply {
         let call = Call()
         return try await outcome(of: call) { $0.start(request, call, $1) }.get()

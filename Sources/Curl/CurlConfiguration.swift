@@ -1,18 +1,18 @@
 /// The limits of a `CurlClient`, and its `User-Agent`.
 package struct CurlConfiguration: Sendable {
-    /// The most calls in flight; a further call fails at once with `CurlError.overloaded`.
+    /// The maximum number of calls in flight; a further call fails at once with `CurlError.overloaded`.
     package var maxInFlight: Int
 
-    /// The most open connections, in use or kept for reuse.
+    /// The maximum number of open connections, in use or kept for reuse.
     ///
-    /// Further calls wait for a connection, within their connect limit. Over HTTP/1.1 every call in flight has a
-    /// connection to itself, so a value below `maxInFlight` makes calls wait.
+    /// Further calls wait for a connection, at most for their `connectTimeout`. Over HTTP/1.1 every call in flight has
+    /// a connection to itself, so a value below `maxInFlight` makes calls wait.
     package var maxConnections: Int
 
-    /// The most open connections to one host; see `maxConnections`.
+    /// The maximum number of open connections to one host; see `maxConnections`.
     ///
-    /// An HTTP/2 connection carries about a hundred calls, but in a burst libcurl 7.88 opens a connection for each
-    /// further call. So a host known to support HTTP/2 should have a limit of some dozens.
+    /// An HTTP/2 connection carries about a hundred calls at once. But when many calls start together, libcurl 7.88
+    /// opens a connection for each of them. So for a host that supports HTTP/2 the value should be some dozens.
     package var maxConnectionsPerHost: Int
 
     /// The PEM file of the certificate authorities to trust; nil to trust those of the system.

@@ -50,9 +50,10 @@ extension CurlError {
 }
 
 extension CurlError.TLSFailure {
-    /// Creates the failure for an `X509_V_ERR_` number of OpenSSL.
+    /// Creates the failure for the `X509_V_ERR_` number that libcurl reports from OpenSSL.
     ///
-    /// libcurl checks the host name before it reads the number. Until libcurl has read it, the number is 1.
+    /// libcurl checks the host name before it reads the number from OpenSSL. So the numbers 0 and 1 mean that the host
+    /// name does not match the certificate.
     init(certificateVerdict: Int) {
         switch certificateVerdict {
         case 0, 1, 62: self = .certificateOfAnotherHost

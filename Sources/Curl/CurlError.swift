@@ -10,13 +10,13 @@ package enum CurlError: Error, Equatable, Sendable {
     case connect(errno: Int32)
     /// The server could not be authenticated, or the handshake failed; no byte of the request was sent.
     case tls(TLSFailure)
-    /// The connect limit or the deadline of the call has passed.
+    /// The time limit for connecting, or for the whole call, has passed.
     case timeout(TimeoutPhase)
     /// The connection broke, or the framing of the response was invalid. libcurl does not tell which.
     ///
     /// If `requestSent` is true, the server may have acted on the request. If it is false, the server has not.
     case reset(requestSent: Bool)
-    /// The headers of the response, or its decoded body, are larger than allowed.
+    /// The headers of the response, or its decoded body, exceed the maximum size.
     case replyTooLarge
     /// The response is not HTTP, or its content encoding is invalid.
     case badReply

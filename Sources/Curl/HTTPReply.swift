@@ -2,7 +2,7 @@
 package struct HTTPReply: Sendable {
     /// The status code from the server: 100 to 999.
     package let status: Int
-    /// The body, decoded.
+    /// The bytes of the body, without its content encoding (such as gzip).
     package let body: [UInt8]
     /// Status line and header lines as received, each with its line end.
     private let head: [UInt8]

@@ -1,10 +1,10 @@
-/// An HTTP request, checked on creation for everything that could change the meaning of the bytes on the wire.
+/// An HTTP request whose parts were checked when it was created, so that none of them can inject a header or a request.
 package struct HTTPRequest: Sendable {
     package enum Method: Sendable {
         case get, post, delete
     }
 
-    /// The most bytes of all header lines together.
+    /// The maximum total size of the header lines, in bytes.
     package static let maxHeaderBytes = 32768
 
     package let method: Method
@@ -18,17 +18,17 @@ package struct HTTPRequest: Sendable {
     /// The headers in libcurl's notation, in which `name;` stands for an empty value.
     let headerLines: [String]
 
-    /// Creates a request.
+    /// Checks the parts of a request and creates it.
     ///
     /// - Parameters:
     ///   - method: `get` has no body. `post` without a body sends an empty body.
     ///   - url: The URL to call.
     ///   - headers: Names are HTTP tokens, values printable ASCII. Headers that frame or route the message (`Host`,
-    ///     `Content-Length`, `Transfer-Encoding`, `Connection`, …) belong to the client and are refused.
+    ///     `Content-Length`, `Transfer-Encoding`, `Connection`, …) are set by the client, and are refused here.
     ///   - body: The bytes of the body; its type is `application/x-www-form-urlencoded` unless a header names another.
-    ///   - timeout: Limit of the whole call, from name resolution to the last byte.
-    ///   - connectTimeout: Limit for waiting for a connection, resolving, connecting and the TLS handshake.
-    ///   - maxReplyBytes: The most bytes of the decoded body.
+    ///   - timeout: The time limit of the whole call, from name resolution to the last byte.
+    ///   - connectTimeout: The time limit for waiting for a connection, resolving, connecting and the TLS handshake.
+    ///   - maxReplyBytes: The maximum size of the decoded body of the response, in bytes.
     ///   - reusesConnection: If false, the call gets a new connection. libcurl then has no reason to repeat the
     ///     request, so the server gets the request at most once.
     /// - Throws: `CurlError.invalidRequest`.

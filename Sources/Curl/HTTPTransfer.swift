@@ -5,7 +5,7 @@ internal import CLibCurl
 /// Constant options are set on creation. `prepare` sets all other options, so nothing of a call reaches the next call.
 /// Only the thread of the client uses a transfer; libcurl's callbacks run on that thread.
 final class HTTPTransfer: Transfer {
-    /// The most bytes of status line and headers, including interim responses and trailers.
+    /// The maximum total size of the status line and headers, including interim responses and trailers, in bytes.
     static let maxHeadBytes = 65536
 
     let handle: UnsafeMutableRawPointer
@@ -49,9 +49,10 @@ final class HTTPTransfer: Transfer {
 
     // MARK: A call's life
 
-    /// Prepares the handle for `request`, whose outcome goes to `continuation` by `finish`.
+    /// Sets the options of the libcurl handle for a request.
     ///
-    /// Returns whether libcurl accepted all options. `finish` must be called in either case.
+    /// `finish` must be called afterwards, and then resumes `continuation` with the outcome. Returns whether libcurl
+    /// accepted all options; `finish` must be called in either case.
     func prepare(
         _ request: HTTPRequest,
         for call: Call,
@@ -78,7 +79,8 @@ final class HTTPTransfer: Transfer {
             && set(CURLOPT_PIPEWAIT, isPlain ? 0 : 1)
     }
 
-    /// Resumes the caller with the outcome for libcurl's `code`, and resets the transfer.
+    /// Resumes the caller with the outcome that libcurl's result code stands for, and makes the transfer ready for
+    /// reuse.
     func finish(_ code: CURLcode) {
         if let verdict {
             finish(verdict)
@@ -99,7 +101,7 @@ final class HTTPTransfer: Transfer {
         resume(.failure(error))
     }
 
-    /// Returns the phase of a call whose deadline has passed; nil before the deadline.
+    /// Returns the phase that a call is in if its time limit has passed; nil if it has not.
     func overduePhase(at now: ContinuousClock.Instant) -> CurlError.TimeoutPhase? {
         guard now > min(deadline, connectDeadline) else { return nil }
         let phase = phase

@@ -2,11 +2,11 @@ internal import CLibCurl
 
 /// An absolute URL that the client may call.
 ///
-/// The parser is the one that libcurl uses for the call, so the URL that is called is the one that was checked.
+/// The URL is checked with the same parser that libcurl uses for the call, so the two cannot read it differently.
 /// Accepted are https, and http to `localhost`, 127.0.0.0/8 or `[::1]`; no user information, no fragment; only
-/// printable ASCII that needs no escaping. The path and query are sent byte for byte as they are written here.
+/// printable ASCII that needs no escaping. Path and query are sent byte for byte as given.
 package struct HTTPURL: Sendable {
-    /// The longest URL, in bytes.
+    /// The maximum length of a URL, in bytes.
     package static let maxBytes = 16384
 
     /// The URL that is passed to libcurl.
@@ -71,9 +71,9 @@ package struct HTTPURL: Sendable {
         }
     }
 
-    /// Returns the number of bytes up to the end of the authority.
+    /// Returns the length of `scheme://host:port` at the beginning of a URL, in bytes.
     ///
-    /// Nil if the URL does not have two slashes; libcurl's parser also accepts one or three.
+    /// Nil if the scheme is not followed by two slashes; libcurl's parser also accepts one or three.
     private static func originLength(_ text: String) -> Int? {
         let bytes = text.utf8
         guard let colon = bytes.firstIndex(of: UInt8(ascii: ":")), bytes[colon...].starts(with: "://".utf8) else {
@@ -95,7 +95,7 @@ extension HTTPURL: CustomStringConvertible, CustomReflectable {
 private struct URLParts {
     /// Whether the scheme is http, not https.
     let isPlain: Bool
-    /// The host, with IPv4 number forms normalized to four decimals, and IPv6 in brackets.
+    /// The host: IPv4 in dotted decimal notation, whatever notation the URL has, and IPv6 in brackets.
     let host: String
 
     init(_ text: String) throws(CurlError) {

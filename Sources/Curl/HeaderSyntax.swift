@@ -2,7 +2,8 @@
 enum HeaderSyntax {
     /// The names of headers that frame the message or manage the connection, in lower case.
     ///
-    /// If callers could set these headers, the server could see another message than the one that was checked.
+    /// Callers must not set these headers, since the server could then read another message than the one that was
+    /// checked.
     private static let ofTheClient: [StaticString] = [
         "host", "content-length", "transfer-encoding", "connection", "keep-alive", "proxy-connection", "te", "trailer",
         "upgrade", "expect", "accept-encoding", "http2-settings",

@@ -2,13 +2,14 @@ internal import CLibCurl
 internal import Glibc
 internal import NIOConcurrencyHelpers
 
-/// The thread that sleeps in `curl_multi_poll`, as the executor of one actor.
+/// The thread on which libcurl works, as the executor of one actor.
 ///
 /// The thread repeats three steps: it does the queued work, it runs a *turn*, in which the actor lets libcurl work, and
-/// it sleeps until a socket, a timer or new work wakes it. Queueing work while the thread is awake costs no system
-/// call.
+/// it sleeps in `curl_multi_poll` until a socket, a timer or new work wakes it. Queueing work while the thread is awake
+/// costs no system call.
 ///
-/// `@unchecked Sendable`: the members marked below are accessed under the lock, all others only by the thread.
+/// `@unchecked Sendable`: some members say that they are accessed under the lock. All others are accessed only by the
+/// thread.
 final class LoopThread: SerialExecutor, @unchecked Sendable {
     /// Lets libcurl work and returns how many milliseconds the thread may sleep.
     ///
@@ -31,7 +32,7 @@ final class LoopThread: SerialExecutor, @unchecked Sendable {
     private var isAsleep = false
     /// The libcurl multi handle.
     ///
-    /// The thread writes it under the lock. The thread reads it without the lock, other threads under the lock.
+    /// Only the thread replaces the handle, under the lock. Other threads must hold the lock to read it.
     private(set) var multi: UnsafeMutableRawPointer
     /// The id of the thread; nil until the thread runs.
     ///
@@ -64,8 +65,9 @@ final class LoopThread: SerialExecutor, @unchecked Sendable {
 
     /// Runs `body` on the thread, in the order of submission, isolated to the actor like a job.
     ///
-    /// Calls start and end this way and not as jobs. A task that waits for a continuation inside an actor is first
-    /// resumed on another thread, and reaches the actor's thread only after that.
+    /// HTTP requests and mails are started and cancelled by this method, since a job would begin later. A task that
+    /// waits for a continuation inside an actor is first resumed on another thread, and reaches the actor's thread only
+    /// after that.
     func submit(_ body: @escaping @Sendable () -> Void) {
         append(.body(body))
     }
@@ -177,9 +179,9 @@ final class LoopThread: SerialExecutor, @unchecked Sendable {
         Glibc.poll(nil, 0, 10)
     }
 
-    /// Leaves all signals to the other threads.
+    /// Blocks all signals on this thread, so that other threads handle them.
     ///
-    /// So a write to a closed connection causes no SIGPIPE.
+    /// Otherwise a write to a closed connection would cause a SIGPIPE.
     private func blockSignals() {
         var all = sigset_t()
         sigfillset(&all)

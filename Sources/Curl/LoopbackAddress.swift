@@ -22,9 +22,9 @@ enum LoopbackAddress {
         return contains(target, length: socklen_t(address.pointee.addrlen))
     }
 
-    /// Whether a host, in the form of libcurl's parser, is certain to be this machine.
+    /// Whether a host name or address, as libcurl's parser returns it, is certain to be this machine.
     ///
-    /// libcurl resolves `localhost` to the loopback addresses without a resolver.
+    /// libcurl resolves `localhost` to the loopback addresses without a name server.
     static func contains(host: String) -> Bool {
         if host.utf8.elementsEqual("localhost".utf8) { return true }
         var v4 = in_addr()

@@ -22,7 +22,9 @@ final class ParsedURL {
 
     deinit { curl_url_cleanup(handle) }
 
-    /// Returns a part as written, except that IPv4 number forms are normalized to four decimals; nil if absent.
+    /// Returns a part of the URL as written; nil if it is absent.
+    ///
+    /// Only an IPv4 address in another notation is rewritten in dotted decimal notation.
     func part(_ part: CURLUPart) -> String? { read(part, flags: 0) }
 
     /// Returns a part after percent-decoding; nil if it is absent or contains a control character.

@@ -9,7 +9,7 @@ final class SMTPTransfer: Transfer {
     private let mail: SMTPMail
     private let continuation: CallContinuation<SMTPReply, SMTPFailure>
     private let recipients: UnsafeMutablePointer<curl_slist>
-    /// The call that libcurl's messages refer to, by its address.
+    /// The call of this transfer, kept alive because libcurl's messages refer to it by its address.
     private var call: Call?
     private let deadline: ContinuousClock.Instant
     private let connectDeadline: ContinuousClock.Instant
@@ -82,7 +82,9 @@ final class SMTPTransfer: Transfer {
             && set(CURLOPT_SERVER_RESPONSE_TIMEOUT, responseSeconds)
     }
 
-    /// The limit for one reply, in seconds; the limit of the whole call is narrower.
+    /// The time limit for each reply of the server, in seconds.
+    ///
+    /// It is longer than the time limit of the whole call, which therefore passes first.
     private var responseSeconds: Int { mail.timeout.wholeMilliseconds / 1000 + 1 }
 
     private func setMail() -> Bool {

@@ -3,7 +3,9 @@ internal import Glibc
 
 /// Sockets for libcurl's connections.
 enum Socket {
-    /// Opens a socket with a limit for unacknowledged bytes; returns `CURL_SOCKET_BAD` if the system has none.
+    /// Opens a socket, and limits how long sent bytes may stay unacknowledged.
+    ///
+    /// Returns `CURL_SOCKET_BAD` if the system cannot open a socket.
     static func open(
         for address: UnsafeMutablePointer<curl_sockaddr>,
         unacknowledgedMilliseconds: Int32

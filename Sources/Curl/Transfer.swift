@@ -6,13 +6,14 @@ internal import CLibCurl
 protocol Transfer: AnyObject {
     var handle: UnsafeMutableRawPointer { get }
 
-    /// Resumes the caller with the outcome for libcurl's `code`, and resets the transfer.
+    /// Resumes the caller with the outcome that libcurl's result code stands for, and makes the transfer ready for
+    /// reuse.
     func finish(_ code: CURLcode)
 
-    /// Resumes the caller with an error of the client, and resets the transfer.
+    /// Resumes the caller with an error, and makes the transfer ready for reuse.
     func finish(_ error: CurlError)
 
-    /// Returns the phase of a call whose deadline has passed; nil before the deadline.
+    /// Returns the phase that a call is in if its time limit has passed; nil if it has not.
     func overduePhase(at now: ContinuousClock.Instant) -> CurlError.TimeoutPhase?
 }
 

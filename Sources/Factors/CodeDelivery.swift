@@ -6,7 +6,7 @@ import OneTimeCodes
 import Secrets
 import Store
 
-/// The delivery of one-time codes to users, by SMS or mail.
+/// Sends one-time codes to users, by SMS or mail.
 package struct CodeDelivery: Sendable {
     let attempts: AttemptCounter
     let queue: MailQueue
@@ -34,9 +34,9 @@ package struct CodeDelivery: Sendable {
 
     /// The purpose of a code.
     enum Purpose {
-        /// To verify a second factor that the user has already enrolled.
+        /// The user must enter the code of a second factor that is already enrolled.
         case showing
-        /// To enrol a telephone or a mailbox that this user claims to have; it may belong to another human.
+        /// The user with this id enrols a telephone or a mailbox, which may belong to another human.
         case enrolment(by: ObjectID)
     }
 
@@ -170,7 +170,8 @@ package struct CodeDelivery: Sendable {
 }
 
 extension CodeDelivery.Purpose {
-    /// Returns the rate limits that apply only to a code that enrols a factor: for the user, and for the target.
+    /// Returns the rate limits that apply only to codes for an enrolment: one for the user, and one for the telephone
+    /// number or address.
     fileprivate func counts(to target: String) -> [AttemptCount] {
         guard case .enrolment(let user) = self else { return [] }
         return [

@@ -7,7 +7,7 @@ import Secrets
 package import Store
 import WebAuthn
 
-/// The challenges and checks of second factors.
+/// Sends or creates the challenges of second factors, and checks users' responses.
 ///
 /// The type is a class: with a struct, the frame of each function that waits for a provider would contain a copy.
 package final class FactorChecks: Sendable {
@@ -87,7 +87,9 @@ package final class FactorChecks: Sendable {
         }
     }
 
-    /// Returns the challenge for a factor, and sends no code; the challenge is empty unless the factor is a passkey.
+    /// Returns the challenge for a factor without sending a code.
+    ///
+    /// For a passkey, the challenge has the options for the browser; for any other factor, the challenge is empty.
     package func challenge(
         _ factor: Factor,
         among factors: [StoredFactor],
@@ -117,13 +119,13 @@ package final class FactorChecks: Sendable {
     /// The seconds within which a user must show a requested second factor.
     package static let seconds: Int64 = 300
 
-    /// Checks a response against a factor.
+    /// Checks a user's response against a second factor.
     ///
-    /// Every check of a user's factor goes through this method, so none bypasses the limits. Before the check, the
-    /// guess counts against the limit of the factor, across all instances. The count is taken back when the shown
-    /// factor is used up. The source and the occasion must be below their limits, too, but these count only wrong
-    /// guesses, after the check. So concurrent guesses may exceed the limits of source and occasion, but never that of
-    /// the factor. A passkey of another user is not a guess.
+    /// Every check of a user's factor goes through this method, so none bypasses the limits. There are three limits: of
+    /// the factor, of the source and of the occasion. The limit of the factor counts each response that can be guessed,
+    /// before the check and across all instances; a right response no longer counts once its use is recorded. The other
+    /// two limits count only wrong responses, after the check. So concurrent attempts may exceed the limits of source
+    /// and occasion, but never that of the factor. A passkey of another user counts against none of the limits.
     ///
     /// - Parameters:
     ///   - response: The response of the user.
@@ -132,11 +134,12 @@ package final class FactorChecks: Sendable {
     ///   - factors: The valid factors, if they differ from the user's present factors.
     ///   - occasion: The operation that needs the factor, such as a login or a step-up.
     ///   - use: The use of the factor. Each use has a count of its own. So an attacker who has the password and guesses
-    ///     at logins locks out neither sessions nor links.
+    ///     codes at logins does not lock the user out of step-ups and mailed links.
     ///   - source: The source of the request.
     ///   - loaded: The application.
-    /// - Returns: The checked factor. The write that completes the occasion uses the factor up.
-    /// - Throws: `second_factor_invalid`; `pending_login_invalid` when the occasion has no guesses left;
+    /// - Returns: The checked factor. The caller must record its use in the transaction that completes the login,
+    ///   step-up or enrolment.
+    /// - Throws: `second_factor_invalid`; `pending_login_invalid` when too many wrong codes were sent for the occasion;
     ///   `too_many_attempts`.
     package func check(
         _ response: FactorResponse,
@@ -276,7 +279,9 @@ package enum FactorUse: String, Sendable {
 }
 
 extension FactorResponse {
-    /// Whether the response can be guessed: recovery codes of 80 bits and signatures cannot.
+    /// Whether an attacker can guess the response.
+    ///
+    /// True for codes of six digits; false for recovery codes of 80 bits and for the signatures of passkeys.
     var canBeGuessed: Bool {
         guard case .code(let code) = self else { return false }
         return RecoveryCode(typed: code) == nil
@@ -289,12 +294,15 @@ extension FactorOccasion {
 }
 
 extension RecoveryCode {
-    /// Returns the code as it is stored in the list of unused codes.
+    /// Returns the recovery code in the form in which the list of unused codes is stored.
     func stored(of user: ObjectID) -> String { Base64URL.encode(hash(of: user)) }
 }
 
 extension AttemptCount {
-    /// Returns the limits that count a wrong code, besides the factor's: for its source, and for its occasion.
+    /// Returns the counters of wrong codes: one for the source of the request, and one for the login, step-up or
+    /// enrolment.
+    ///
+    /// The counter of the factor is separate.
     static func failures(for occasion: FactorOccasion, from source: RequestSource) -> [AttemptCount] {
         [
             AttemptCount(for: source.attemptKey, by: .source),
@@ -304,10 +312,14 @@ extension AttemptCount {
 }
 
 extension AttemptRefusal {
-    /// The position, in `AttemptCount.failures`, of the limit for one pending login or step-up.
+    /// The position of the counter for one login, step-up or enrolment in the result of
+    /// `AttemptCount.failures(for:from:)`.
     private static let occasion = 1
 
-    /// The failure for a refused guess; an occasion that has no guesses left stays refused.
+    /// The error for a refused code.
+    ///
+    /// After too many wrong codes for one login or step-up, that login or step-up has ended. After too many for a
+    /// factor or a source, the user can try again later.
     fileprivate var failure: Failure {
         guard position != Self.occasion else {
             return Failure(.pendingLoginInvalid, "Too many wrong codes. This login has ended. Log in again.")

@@ -18,7 +18,9 @@ struct FactorDraft: EncryptedInTransit {
     let label: String?
     /// The seed of an authenticator app, or the target of codes; nil for a passkey.
     let secret: Secret?
-    /// The random bytes from which the code, or the passkey challenge, of the enrolment is derived.
+    /// Random bytes of this enrolment.
+    ///
+    /// The code that is sent, or the passkey challenge, is derived from them.
     let occasion: FactorOccasion
     let endsAt: Int64
 

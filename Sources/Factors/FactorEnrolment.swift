@@ -36,7 +36,7 @@ package struct EnrolmentRequest: Sendable {
     }
 }
 
-/// The user for whom a factor is enrolled.
+/// The user for whom a second factor is enrolled, and what the enrolment needs to know about the user.
 package struct FactorOwnership: Sendable {
     /// The id of the user, who may not exist yet.
     package let id: ObjectID
@@ -46,7 +46,9 @@ package struct FactorOwnership: Sendable {
     package let owner: [UInt8]
     /// The text that the authenticator displays for the account, such as the login name.
     package let account: String?
-    /// Whether a pending login waits for the factor; the kind must then be accepted as a second factor.
+    /// Whether the user enrols the factor to finish a pending login.
+    ///
+    /// If so, the application must accept this kind of factor as a second factor.
     package let finishesLogin: Bool
     /// The user's present factors.
     package let factors: [StoredFactor]
@@ -85,7 +87,7 @@ package struct PendingEnrolment: Sendable {
     package let expires: Int64
 }
 
-/// The enrolment of second factors of users.
+/// Enrols second factors of users.
 ///
 /// The type is a class: with a struct, the frame of each function that waits for a provider would contain a copy.
 package final class FactorEnrolment: Sendable {
@@ -162,7 +164,7 @@ package final class FactorEnrolment: Sendable {
         return try begun(draft, for: person, in: application)
     }
 
-    /// Returns a begun enrolment again, after a mistake of the user.
+    /// Returns the data of an enrolment that has already begun, so that the user can try to confirm the factor again.
     ///
     /// - Throws: `not_found` under the same conditions as `confirm`.
     package func begun(
@@ -188,7 +190,7 @@ package final class FactorEnrolment: Sendable {
         )
     }
 
-    /// Confirms a draft and returns the new factor.
+    /// Checks the user's confirmation of a factor that is being enrolled, and returns the new factor.
     ///
     /// - Throws: `not_found` if another session or login began the enrolment, or if it has expired;
     ///   `factor_not_offered` if the application no longer offers the kind; `second_factor_invalid`, `passkey_invalid`,
@@ -244,9 +246,11 @@ package final class FactorEnrolment: Sendable {
         }
     }
 
-    /// Counts a guess at a sent code, under the limits of a login.
+    /// Counts an attempt to enter the code that was sent for an enrolment, against the same limits as wrong codes of
+    /// logins.
     ///
-    /// The right code shows that the user has the telephone or the mailbox, so it must not be guessed.
+    /// The right code shows that the user has the telephone or the mailbox, so an attacker must not be able to guess
+    /// it.
     private func countGuess(
         for draft: FactorDraft,
         from source: RequestSource,

@@ -63,7 +63,9 @@ package struct FactorHints: Sendable {
         secret.flatMap { masterKeys.open($0, at: .factor(application: application, user: user, id: id)) }
     }
 
-    /// Returns an address or a number masked: its owner recognizes it, but no other reader learns it.
+    /// Returns a phone number or an e-mail address with most of its characters masked; nil for any other text.
+    ///
+    /// Its owner recognizes the masked form, but no other reader learns the number or address.
     package static func masked(_ target: String) -> String? {
         if let number = try? PhoneNumber(target) { return number.masked }
         guard let email = EmailAddress(target) else { return nil }

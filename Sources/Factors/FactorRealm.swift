@@ -5,7 +5,9 @@ import Secrets
 import Store
 import WebAuthn
 
-/// The owners of factors: the users of one application, or the operators.
+/// The owners of second factors: the users of one application, or the operators.
+///
+/// It has the application, the name that authenticators display, and the relying party for passkeys.
 struct FactorRealm: Sendable {
     /// The application whose users have the factors; nil for the factors of operators.
     let application: ApplicationID?
@@ -28,7 +30,9 @@ struct FactorRealm: Sendable {
         )
     }
 
-    /// Checks a response against a factor, after the guess was counted.
+    /// Checks a user's response against a second factor.
+    ///
+    /// The caller has already counted the attempt against the limits.
     ///
     /// - Parameters:
     ///   - response: The response of the user.
@@ -36,9 +40,9 @@ struct FactorRealm: Sendable {
     ///   - factor: The factor.
     ///   - occasion: The operation that needs the factor, such as a login or a step-up.
     ///   - hints: Decrypts the secret of the factor.
-    ///   - now: Unix seconds.
-    /// - Returns: The shown factor, and whether the authenticator has verified its user. The write that completes the
-    ///   occasion uses the factor up.
+    ///   - now: The time in Unix seconds.
+    /// - Returns: The factor, and whether the authenticator has verified its user. The caller must record the use of
+    ///   the factor in the transaction that completes the operation.
     /// - Throws: `second_factor_invalid`, `stored_value_unreadable`.
     func hold(
         _ response: FactorResponse,
@@ -76,7 +80,7 @@ struct FactorRealm: Sendable {
 // MARK: - Enrolment
 
 extension FactorDraft {
-    /// Returns the data that the user needs to confirm the factor.
+    /// Returns the data that the user needs to confirm the factor, such as the QR code of an authenticator app.
     func begun(
         for person: FactorOwnership,
         in realm: FactorRealm,
@@ -133,7 +137,7 @@ extension FactorDraft {
         self = draft
     }
 
-    /// Checks the confirmation and returns the new factor.
+    /// Checks the user's confirmation of the draft, and returns the new factor.
     ///
     /// - Throws: `second_factor_invalid`, `passkey_invalid`, `malformed_request`.
     func confirmed(

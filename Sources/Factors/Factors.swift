@@ -10,12 +10,13 @@ package import Domain
 package import Encodings
 package import Store
 
-/// The occasion of a second factor: one login, one step-up of a session, one enrolment.
+/// The random bytes of one login, step-up or enrolment, from which the codes and challenges of second factors are
+/// derived.
 ///
-/// Sent codes and challenges are derived from the bytes of the occasion. So the database does not store them, and they
-/// are valid only for this occasion.
+/// Because sent codes and passkey challenges are derived from these bytes, the database does not store them, and they
+/// are valid only for this login, step-up or enrolment.
 package struct FactorOccasion: Sendable {
-    /// 32 random bytes, known only to the holder of the encrypted occasion.
+    /// 32 random bytes, which leave the service only in encrypted form.
     package let bytes: [UInt8]
 
     package init(bytes: [UInt8]) { self.bytes = bytes }
@@ -38,7 +39,7 @@ package enum FactorResponse: Sendable {
     }
 }
 
-/// What a user needs to show a second factor: the target of a sent code, or the options for a passkey.
+/// What the client needs for showing a second factor: where a code was sent, or the options for a passkey.
 package struct FactorChallenge: Sendable {
     /// The masked target of a sent code; nil if no code was sent.
     package let sentTo: String?
@@ -52,8 +53,8 @@ package struct CheckedFactor: Sendable {
     package let shown: ShownFactor
     /// Whether the authenticator has verified its user.
     package let isUserVerified: Bool
-    /// The key (a SHA-256) for which the guess was counted; nil if the response cannot be guessed.
+    /// The key (a SHA-256) under which the attempt was counted; nil if the response cannot be guessed.
     ///
-    /// The count is taken back when the factor is used up.
+    /// When the use of the factor is recorded, the attempt no longer counts.
     package let guess: [UInt8]?
 }

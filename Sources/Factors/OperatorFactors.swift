@@ -6,10 +6,11 @@ package import Secrets
 package import Store
 import WebAuthn
 
-/// The second factors of operators, managed and shown with an operator's own token.
+/// The second factors of operators: enrols, removes and checks them, at the request of the operator.
 ///
-/// They belong to humans: routes refuse a program's token before this code runs. They are checked like those of users.
-/// No code is sent to an operator, since the deployment knows neither telephone nor mailbox.
+/// Only human operators have second factors: routes refuse the token of a program before this code runs. The checks are
+/// the same as for users. The service sends no codes to operators, since it knows neither their telephone numbers nor
+/// their mailboxes.
 package struct OperatorFactors: Sendable {
     let store: Store
     let masterKeys: MasterKeys
@@ -139,7 +140,7 @@ package struct OperatorFactors: Sendable {
         try await remove(id, of: caller.name, actor: actor)
     }
 
-    /// Removes one factor or all factors of an operator.
+    /// Removes one factor of an operator, or all factors if `id` is nil.
     ///
     /// - Throws: `not_found`.
     package func remove(_ id: String?, of name: OperatorName, actor: ChangeAuthor) async throws(Failure) {
@@ -250,7 +251,7 @@ package struct OperatorFactors: Sendable {
         guard counted else { throw .pendingFactorInvalid }
     }
 
-    /// Returns the requesting operator, with their present factors, as the owner of a factor to enrol.
+    /// Returns the requesting operator, with their present factors, as the future owner of a new factor.
     private func person(_ caller: CallingOperator) async throws(Failure) -> FactorOwnership {
         FactorOwnership(
             id: caller.id,
@@ -263,16 +264,16 @@ package struct OperatorFactors: Sendable {
     }
 }
 
-/// A code of an operator's second factor that can be guessed; the signature of a passkey cannot.
+/// The kinds of codes of an operator's second factor for which failed attempts are counted.
 ///
-/// Guesses are counted for each operator. A count for each token would limit nothing, since the holder of one token can
-/// make more. Recovery codes have a count of their own, so they remain usable when guesses have locked out the
+/// The attempts are counted for each operator. A count for each token would limit nothing, since the holder of one
+/// token can make more tokens. Recovery codes have a count of their own, so they remain usable after too many wrong
 /// six-digit codes.
 private enum GuessedCode: String, CaseIterable {
     case sixDigits
     case recoveryCode
 
-    /// Recognizes the kind of code in a response; nil for a passkey.
+    /// Recognizes the kind of code in a response; nil for a passkey, whose signature cannot be guessed.
     init?(_ response: FactorResponse) {
         guard case .code(let code) = response else { return nil }
         self = RecoveryCode(typed: code) == nil ? .sixDigits : .recoveryCode
@@ -284,7 +285,7 @@ private enum GuessedCode: String, CaseIterable {
         AttemptCount(for: attemptKey(of: id), by: self == .sixDigits ? .factor : .recoveryCode)
     }
 
-    /// The other kind of code, for messages.
+    /// The other kind of code that an operator can still use, as words in an error message.
     var alternative: String {
         switch self {
         case .sixDigits: "a recovery code"

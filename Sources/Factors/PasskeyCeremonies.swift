@@ -5,7 +5,7 @@ import FoundationEssentials
 import Store
 import WebAuthn
 
-/// Passkey ceremonies of an application.
+/// The relying party of passkeys (WebAuthn), created from the settings of an application.
 extension RelyingParty {
     /// Creates the relying party of an application; nil until the operator configures one.
     ///
@@ -50,7 +50,7 @@ extension StoredPasskey {
 }
 
 extension ObjectID {
-    /// The user handle of an authenticator: random bytes, which do not identify the user.
+    /// The user handle that authenticators store for the user: the 16 bytes of the random user id.
     var handle: [UInt8] { withUnsafeBytes(of: uuid.uuid) { Array($0) } }
 }
 

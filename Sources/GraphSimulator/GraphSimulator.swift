@@ -3,13 +3,15 @@ import Glibc
 
 /// A simulator of Facebook that serves real HTTP.
 ///
-/// This module owns Facebook's outward behavior: Graph with its fields, tokens, errors, headers and escapes, the login
-/// dialog, ID tokens and their keys, and the signed calls to an app. It also owns Twitter, the users of both, an SMS
-/// gateway, and every way in which a remote service can fail. The module must not know its callers. It shares with the
-/// federation service only the types for JSON and encodings. No module of the service depends on it.
+/// This module owns what clients see of Facebook: the Graph API with its fields, access tokens, errors, headers and
+/// JSON escapes; the login dialog; ID tokens and their signing keys; and the signed requests that Facebook sends to an
+/// app. It also owns Twitter, the users of Facebook and Twitter, an SMS gateway, and the ways in which a remote service
+/// can fail. The module must not know its callers. It shares with the federation service only the types for JSON and
+/// encodings. No module of the service depends on it.
 ///
-/// A simulator runs inside the calling process (this type) or as the command `graph-simulator`. The command adds a
-/// control port with the same functions. All methods are thread-safe. A change takes effect with the next request.
+/// A simulator runs inside the calling process (this type) or as the command `graph-simulator`. The command also opens
+/// a control port, at which clients call the same functions by HTTP. All methods are thread-safe. A change takes effect
+/// with the next request.
 ///
 /// ```swift
 /// let graph = try await GraphSimulator.start(dataset)
@@ -20,9 +22,11 @@ import Glibc
 /// await graph.stop()
 /// ```
 public final class GraphSimulator: Sendable {
-    /// The address of the public port, with its actual port number.
+    /// The address at which the simulator serves the simulated APIs.
+    ///
+    /// Its port number is the actual one, even if the system chose the port.
     public let address: Address
-    /// The address of the control port, if there is one.
+    /// The address at which tests configure the simulator by HTTP; `nil` if the simulator has no control port.
     public let controlAddress: Address?
 
     let simulation: Simulation
@@ -34,10 +38,10 @@ public final class GraphSimulator: Sendable {
     ///
     /// - Parameters:
     ///   - dataset: The data at the start, and again after ``reset()``.
-    ///   - address: The address of the public port. By default, a free port on the loopback address.
-    ///   - controlAddress: The address of the control port; `nil` for no control port.
+    ///   - address: The address of the simulated APIs. By default, a free port on the loopback address.
+    ///   - controlAddress: The address at which tests configure the simulator by HTTP; `nil` for no such port.
     ///   - threads: The number of event loops. One event loop serves thousands of connections.
-    ///   - requestLog: The number of latest requests in the log.
+    ///   - requestLog: The maximum number of requests in the log, which keeps the latest ones.
     ///   - clock: Returns the time in Unix seconds; `nil` for the machine's clock.
     /// - Returns: The simulator.
     /// - Throws: ``DataError`` for an inconsistent dataset, and the system's error for a port that is in use.
@@ -74,7 +78,7 @@ public final class GraphSimulator: Sendable {
         await listener.stop()
     }
 
-    /// The public port's number.
+    /// The number of the port that serves the simulated APIs.
     public var port: Int { address.port }
 
     /// The base URL, such as `http://127.0.0.1:4711`, to use in place of `https://graph.facebook.com`.
@@ -84,15 +88,15 @@ public final class GraphSimulator: Sendable {
 // MARK: - Tokens and codes
 
 extension GraphSimulator {
-    /// Issues a token.
-    /// - Throws: ``DataError`` when the user or app does not exist, or the name is taken.
+    /// Issues an access token.
+    /// - Throws: ``DataError`` when the user or app does not exist, or another token has the requested name.
     public func mint(_ request: TokenRequest) throws(DataError) -> Token {
         try simulation.update { state, now throws(DataError) in try state.world.mint(request, now: now) }
     }
 
-    /// Issues a token of a kind.
+    /// Issues an access token of the given kind.
     ///
-    /// The default app and the default user are the first ones.
+    /// By default, the token is for the first user and the first app of the simulator's data.
     ///
     /// - Throws: ``DataError`` if the user or the app does not exist.
     public func mint(
@@ -104,14 +108,14 @@ extension GraphSimulator {
         try mint(TokenRequest(kind, person: person, app: app, scopes: scopes))
     }
 
-    /// Returns the token with that name or text, if there is one.
+    /// Returns the token that has the given name or text; `nil` if there is none.
     public func token(_ nameOrText: String) -> Token? {
         simulation.update { state, _ in state.world.token(namedOrTexted: nameOrText) }
     }
 
-    /// Changes a token's kind, times or scopes, but not its text.
+    /// Changes the access token that has the given name or text.
     ///
-    /// Returns whether the token exists.
+    /// The closure may change everything but the text. Returns whether the token exists.
     @discardableResult
     public func update(token nameOrText: String, _ change: @Sendable (inout Token) -> Void) -> Bool {
         simulation.update { state, _ in
@@ -124,9 +128,9 @@ extension GraphSimulator {
         }
     }
 
-    /// Returns the app token that `client_credentials` gives: `id|` and 27 characters.
+    /// Returns an app's access token, as the grant type `client_credentials` returns it: `id|` and 27 characters.
     ///
-    /// `nil` for an unknown app.
+    /// Returns `nil` for an unknown app.
     public func appToken(of app: String) -> String? {
         simulation.update { state, _ in state.world.apps[app].map(TokenText.app) }
     }
@@ -189,7 +193,7 @@ extension GraphSimulator {
         try simulation.rotateKeys()
     }
 
-    /// The `kid`s in the JWKS, the older one first.
+    /// The ids (`kid`) of the two signing keys that the JWKS contains, the older key first.
     public var keys: [String] {
         simulation.update { state, _ in [state.world.keys.older.kid, state.world.keys.newer.kid] }
     }
@@ -217,12 +221,12 @@ extension GraphSimulator {
         set(\.apps, id, nil)
     }
 
-    /// Adds a user, or replaces the user with the same key.
+    /// Adds a user, or replaces the user with the same key, such as `ann`.
     public func put(_ person: Person) {
         set(\.people, person.key, person)
     }
 
-    /// Returns the user with that key.
+    /// Returns the user with the given key, such as `ann`; `nil` if there is none.
     public func person(_ key: String) -> Person? {
         simulation.update { state, _ in state.world.people[key] }
     }
@@ -243,16 +247,16 @@ extension GraphSimulator {
         set(\.people, key, nil)
     }
 
-    /// Removes a field of Graph's User node from a version on.
+    /// Simulates that a version of the Graph API removed a field of the User node.
     ///
-    /// If the field was removed already, this method changes the version.
+    /// If the field has been removed already, this method changes the version of the removal.
     public func put(_ field: RemovedField) {
         set(\.removedFields, field.name, field)
     }
 
-    /// Adds, replaces or (with `nil`) removes the item with a key.
+    /// Adds or replaces an item in a list of the simulator's data, or removes the item if `item` is `nil`.
     ///
-    /// Returns whether there was an item with this key before.
+    /// Returns whether the list contained an item with this key before.
     @discardableResult
     private func set<Item: Keyed>(_ items: WritableKeyPath<World, [Item]>, _ key: String, _ item: Item?) -> Bool {
         simulation.update { state, _ in
@@ -280,23 +284,23 @@ extension GraphSimulator {
 // MARK: - Twitter
 
 extension GraphSimulator {
-    /// Adds a consumer, or replaces the consumer with the same key.
+    /// Adds a Twitter app (a consumer), or replaces the app with the same consumer key.
     public func put(_ consumer: TwitterConsumer) {
         set(\.twitter.consumers, consumer.key, consumer)
     }
 
-    /// Adds a Twitter user, or replaces the user with the same key.
+    /// Adds a Twitter user, or replaces the user with the same key, such as `ann`.
     public func put(_ person: TwitterPerson) {
         set(\.twitter.people, person.key, person)
     }
 
     /// Issues a Twitter token.
-    /// - Throws: ``DataError`` when the user or consumer does not exist, or the name is taken.
+    /// - Throws: ``DataError`` when the user or consumer does not exist, or another token has the requested name.
     public func mint(_ request: TwitterTokenRequest) throws(DataError) -> TwitterToken {
         try simulation.update { state, _ throws(DataError) in try state.world.twitter.mint(request) }
     }
 
-    /// Returns the Twitter token with that name or text, if there is one.
+    /// Returns the Twitter token that has the given name or text; `nil` if there is none.
     public func twitterToken(_ nameOrText: String) -> TwitterToken? {
         simulation.update { state, _ in state.world.twitter.token(namedOrTexted: nameOrText) }
     }
@@ -316,7 +320,7 @@ extension GraphSimulator {
 // MARK: - Faults
 
 extension GraphSimulator {
-    /// Adds a fault after the existing ones.
+    /// Adds a fault, which comes after the existing ones when the simulator decides about a request.
     /// - Returns: The fault's id.
     @discardableResult
     public func add(_ fault: Fault) -> Int {
@@ -334,7 +338,7 @@ extension GraphSimulator {
         simulation.update { state, _ in state.faults.removeAll() }
     }
 
-    /// Returns how often a fault has struck; `nil` for an unknown id.
+    /// Returns how many requests and connections a fault has struck; `nil` if no fault has this id.
     public func hits(ofFault id: Int) -> Int? {
         simulation.update { state, _ in state.faults.entries.first { $0.id == id }?.hits }
     }
@@ -383,7 +387,7 @@ extension GraphSimulator {
         }
     }
 
-    /// The messages that the SMS gateway accepted, the oldest first.
+    /// The messages that the simulated SMS gateway accepted, the oldest first.
     ///
     /// Only the latest thousand are kept.
     public var messages: [SMSMessage] {
@@ -395,17 +399,20 @@ extension GraphSimulator {
         simulation.update { state, _ in state.world.gateway.inbox = [] }
     }
 
-    /// The counters of the public port, since the start or the last call of ``clearRequests()``.
+    /// The numbers of connections, requests and responses, since the start or the last call of ``clearRequests()``.
     public var counters: Counters {
         simulation.update { state, _ in state.log.counters }
     }
 
-    /// Clears the log and sets the counters to zero.
+    /// Empties the log of requests and sets the counters to zero.
+    ///
+    /// The number of open connections stays.
     public func clearRequests() {
         simulation.update { state, _ in state.log.clear() }
     }
 
-    /// Restores the state of the start: the dataset, no faults, an empty log, and the clock's own time.
+    /// Restores the initial state: only the dataset's data, no faults, an empty log, and the clock's time without an
+    /// offset.
     ///
     /// - Throws: No error in practice, since the dataset was valid at the start.
     public func reset() throws(DataError) {

@@ -15,7 +15,7 @@ extension GraphSimulator {
 typealias JSON = GraphSimulator.JSON
 
 extension JSON {
-    /// A name and value of an object.
+    /// A member of a JSON object: its name and its value.
     typealias Member = (name: String, value: JSON)
 
     /// The limits of the parser.
@@ -127,7 +127,7 @@ extension JSON: ExpressibleByStringLiteral, ExpressibleByStringInterpolation, Ex
 // MARK: - Text in Facebook's form
 
 extension JSON {
-    /// The text as Facebook writes it.
+    /// This value as JSON text, written as Facebook writes JSON.
     ///
     /// The text has no spaces. `/`, `@`, `%` and `<` are escaped, and non-ASCII characters are `\uXXXX` in lower case.
     public var graphText: String { String(decoding: graphBytes, as: UTF8.self) }
@@ -139,7 +139,7 @@ extension JSON {
         return bytes
     }
 
-    /// The text as the control API writes it, with only the escapes that JSON requires.
+    /// The JSON text with only the escapes that JSON requires, as responses on the simulator's control port contain it.
     var plainText: String { value.text }
 
     private static func append(_ value: JSONValue, to bytes: inout [UInt8]) {

@@ -1,9 +1,9 @@
 import Encodings
 
-/// A reader of an object's members by name and type.
+/// Reads the members of a JSON object by name and type.
 ///
-/// The reader refuses the members that were not read. So a misspelled name in a data file or in a control request is an
-/// error.
+/// After all reads, ``finish()`` throws an error if the object has members that were not read. So a misspelled name in
+/// a data file or in a control request is an error.
 struct JSONReader {
     let path: String
     private let object: JSONObject
@@ -31,7 +31,10 @@ struct JSONReader {
         return text
     }
 
-    /// Reads the key of an item, which is a member of the object or a part of the control request's address.
+    /// Reads the key that identifies an item, from a member of the object or else from the path of a control request.
+    ///
+    /// - Throws: ``DataError`` if the key is missing or longer than 128 bytes, or if `address` is another key than the
+    ///   member.
     mutating func key(_ name: String, address: String?) throws(DataError) -> String {
         guard let key = try string(name) ?? address, (1...128).contains(key.utf8.count) else {
             throw failure(name, "expected a name of 1 to 128 bytes")
@@ -40,7 +43,7 @@ struct JSONReader {
         return key
     }
 
-    /// Reads a case of an enumeration; `nil` when absent.
+    /// Reads a string member that must be the raw value of an enumeration's case; `nil` if the member is absent.
     mutating func word<Word>(
         _ name: String,
         of type: Word.Type = Word.self
@@ -103,7 +106,7 @@ struct JSONReader {
         try read(name, "an object") { $0.members }
     }
 
-    /// Reads the object under a name; `nil` when absent.
+    /// Reads a member by a closure; `nil` if the member is absent.
     mutating func object<Value>(
         _ name: String,
         _ read: (JSON, _ path: String) throws(DataError) -> Value
@@ -112,13 +115,13 @@ struct JSONReader {
         return try read(value, place(of: name))
     }
 
-    /// The members that were not read.
+    /// The members of the object that have not been read yet.
     var rest: [JSON.Member] {
         object.members.filter { member in !known.contains { $0.hasSameBytes(as: member.key) } }
             .map { ($0.key, JSON($0.value)) }
     }
 
-    /// Refuses members that were not read.
+    /// Throws an error if the object has a member that was not read.
     func finish() throws(DataError) {
         guard let stranger = rest.first else { return }
         throw failure(stranger.name, "unknown member; known are \(known.sorted().joined(separator: ", "))")
@@ -145,9 +148,9 @@ struct JSONReader {
 }
 
 extension GraphSimulator {
-    /// An error about unusable data: the place and the reason.
+    /// An error about unusable JSON data: the path to the wrong value, and the reason.
     public struct DataError: Error, Sendable, CustomStringConvertible {
-        /// The path to the entry: `people[2].email`.
+        /// The path to the wrong value in the JSON data, such as `people[2].email`.
         public let path: String
         /// The reason in a few words.
         public let reason: String

@@ -1,7 +1,7 @@
 import NIOHTTP1
 
 extension GraphSimulator {
-    /// A request as the public port received it.
+    /// A request to one of the simulated APIs, as the simulator received it.
     public struct LoggedRequest: Sendable {
         /// The outcome of a request.
         public enum Outcome: Sendable, Equatable {
@@ -19,9 +19,9 @@ extension GraphSimulator {
 
         /// The number of the request, counted from 1.
         public let number: Int
-        /// The simulated time in Unix seconds.
+        /// The simulated time at which the request arrived, in Unix seconds.
         public let time: Int
-        /// The number of the connection, counted from 1.
+        /// The number of the connection on which the request arrived, counted from 1.
         public let connection: Int
         /// The method as on the wire, such as `GET`.
         public var method: String { request.head.method.rawValue }
@@ -58,7 +58,7 @@ extension GraphSimulator {
         }
     }
 
-    /// The counters of the public port since the start or the last reset.
+    /// The numbers of connections, requests and responses since the start of the simulator or the last reset.
     public struct Counters: Sendable, Equatable {
         /// The number of connections accepted.
         public internal(set) var connections = 0
@@ -80,9 +80,9 @@ extension GraphSimulator {
 
 typealias LoggedRequest = GraphSimulator.LoggedRequest
 
-/// The latest requests, up to a capacity.
+/// The latest requests, as many as the capacity allows, and the counters of all requests.
 struct RequestLog: Sendable {
-    /// The paths with a counter of their own.
+    /// The paths whose requests are counted separately; requests to all other paths are counted together.
     private static let endpoints: Set = [
         "debug_token", "me", "oauth/access_token", "app", "dialog/oauth", ".well-known/oauth/openid/jwks",
         "1.1/account/verify_credentials.json", "oauth/request_token",

@@ -4,7 +4,7 @@ import FoundationEssentials
 import NIOCore
 import NIOHTTP1
 
-/// A simulated SMS gateway at the path `/sms` of the public port, with the messages that it has accepted.
+/// A simulated SMS gateway, which the simulator serves at the path `/sms`, and the messages that it has accepted.
 struct SMSGateway: Sendable {
     /// The HMAC key with which the service signs its requests to the gateway.
     ///
@@ -15,10 +15,13 @@ struct SMSGateway: Sendable {
 
     /// The maximum number of kept messages.
     static let capacity = 1000
-    /// Seconds by which a timestamp may differ from the current time.
+    /// The number of seconds by which a request's timestamp may differ from the current time.
     private static let window = 300
 
-    /// Makes a gateway with a secret of the form `whsec_` and base64, as in Standard Webhooks.
+    /// Makes a gateway that accepts only requests signed with the given secret.
+    ///
+    /// The secret is `whsec_` followed by base64, as in Standard Webhooks. A gateway without a secret refuses every
+    /// request.
     init(secret: String?) throws(DataError) {
         guard let secret else {
             key = nil
@@ -30,7 +33,7 @@ struct SMSGateway: Sendable {
         key = SymmetricKey(data: bytes)
     }
 
-    /// Handles a request to the gateway; `nil` for any other request.
+    /// Returns the gateway's response to a request; `nil` if the request is not for the gateway's path.
     mutating func answer(_ request: GraphRequest, now: Int) -> GraphReply? {
         guard request.path.hasSameBytes(as: "sms") else { return nil }
         guard request.head.method == .POST else { return Self.reply(405, "expected POST") }
@@ -50,7 +53,7 @@ struct SMSGateway: Sendable {
         }
     }
 
-    /// Returns the `webhook-id` of a request with a valid signature (Standard Webhooks 1.0).
+    /// Returns the `webhook-id` of a request whose signature is valid (Standard Webhooks 1.0); otherwise `nil`.
     private func signedID(_ headers: HTTPHeaders, body: [UInt8], now: Int) -> String? {
         guard let key, let id = headers.first(name: "webhook-id"), !id.isEmpty, !id.utf8.contains(UInt8(ascii: ".")),
             let timestamp = headers.first(name: "webhook-timestamp"), let second = Int(timestamp),
@@ -87,7 +90,7 @@ extension GraphSimulator {
         public var application: String
         /// The telephone number: `+` and digits.
         public var to: String
-        /// The text to show.
+        /// The text that the telephone shows.
         public var text: String
         /// The code in the text, if there is one.
         public var code: String?
@@ -103,7 +106,9 @@ extension GraphSimulator {
 typealias SMSMessage = GraphSimulator.SMSMessage
 
 extension SMSMessage {
-    /// Reads the body of a request and refuses unknown members.
+    /// Reads a message from the JSON body of a request.
+    ///
+    /// - Throws: ``DataError`` for a missing, wrong or unknown member.
     init(json: JSON, time: Int) throws(DataError) {
         var reader = try JSONReader(json)
         self.init(

@@ -1,9 +1,9 @@
 import NIOConcurrencyHelpers
 import NIOCore
 
-/// The state of one simulator.
+/// The complete state of one simulator: its data, faults, log and time.
 ///
-/// Its connections, the control API and the callers of the library share it.
+/// All connections to the simulator, the control API and the callers of ``GraphSimulator`` share this state.
 final class Simulation: Sendable {
     struct State: Sendable {
         var world: World
@@ -13,7 +13,7 @@ final class Simulation: Sendable {
         var offset = 0
     }
 
-    /// The response to a request and the faults that strike the request; the connection sends the response accordingly.
+    /// The response to a request, and the faults that change how the connection sends it.
     struct Plan: Sendable {
         let number: Int
         let reply: GraphReply
@@ -49,7 +49,8 @@ final class Simulation: Sendable {
         return try result.get()
     }
 
-    /// Restores the state of the start: no faults, an empty log, no offset, and only the dataset's tokens.
+    /// Restores the initial state: only the dataset's data, no faults, an empty log, and the clock's time without an
+    /// offset.
     func reset() throws(DataError) {
         let world = try World(dataset, now: clock())
         state.withLockedValue { state in
@@ -60,7 +61,9 @@ final class Simulation: Sendable {
         }
     }
 
-    /// Generates a key without holding the lock, and then rotates to the key.
+    /// Publishes a newly generated signing key for ID tokens, which retires the older published key.
+    ///
+    /// The lock is not held during the generation.
     ///
     /// - Returns: The new key's `kid`.
     func rotateKeys() throws -> String {
@@ -69,9 +72,10 @@ final class Simulation: Sendable {
         return key.kid
     }
 
-    /// Counts a new connection.
+    /// Counts a new connection and returns the number of the connection.
     ///
-    /// Returns its number, and the fault that strikes it, if there is one.
+    /// Also returns the moment and the manner of the fault that interrupts the connection; `nil` if there is no such
+    /// fault.
     func accept() -> (number: Int, fault: (moment: Fault.Moment, manner: Fault.Manner)?) {
         state.withLockedValue { state in (state.log.open(), state.faults.verdictOnConnection()) }
     }

@@ -2,14 +2,14 @@ package import Description
 package import HTTPTypes
 package import Hummingbird
 
-/// The router of the public listener, with the descriptions of its routes.
+/// The router of the public listener, together with the descriptions of its routes for the OpenAPI document.
 package final class DescribedRouter {
     /// A route as the OpenAPI document lists it.
     package struct Route {
         package let method: HTTPRequest.Method
         package let path: String
         package let operation: Operation
-        /// The base URLs that precede the path; empty if the path exists below every base URL of an application.
+        /// The base URLs below which the route exists; empty if it exists below every base URL of an application.
         package let servers: [ServerAddress]
     }
 
@@ -18,7 +18,7 @@ package final class DescribedRouter {
 
     package init() {}
 
-    /// Mounts a `GET` route that belongs to no application, and describes the route.
+    /// Adds a `GET` route that belongs to no application, and its description for the OpenAPI document.
     package func get(
         _ path: String,
         _ operation: Operation,
@@ -29,7 +29,9 @@ package final class DescribedRouter {
         describe(.get, path, operation, at: servers)
     }
 
-    /// Adds a route to the OpenAPI document: once, even if the route is mounted below several base URLs.
+    /// Adds a description of a route to the OpenAPI document.
+    ///
+    /// A route that exists below several base URLs is described once.
     package func describe(
         _ method: HTTPRequest.Method,
         _ path: String,

@@ -3,7 +3,7 @@ package import Encodings
 package import HTTPTypes
 package import Hummingbird
 
-/// The mapping of failures to responses of a protocol: a status and a body for each.
+/// The rules by which one protocol of the service turns a failure into the status and body of a response.
 package protocol ErrorTable: Sendable {
     func status(of reason: Failure.Reason) -> HTTPResponse.Status
 
@@ -31,7 +31,7 @@ extension ErrorTable {
     }
 }
 
-/// An error table with a numeric code for each reason.
+/// An error table in which each reason of a failure has a numeric code.
 ///
 /// A response body is `{"code":…,"message":…,"errorData":{"reason":…,"requestId":…,…}}`.
 package protocol NumberedErrorTable: ErrorTable {

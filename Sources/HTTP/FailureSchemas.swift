@@ -55,6 +55,6 @@ extension Schema {
 
     package static let propertyType = Schema.cases(of: PropertyType.self).named("PropertyType")
 
-    /// The reasons why a field of a profile is left out.
+    /// The reasons why the service leaves out a field of the profile that a provider sent.
     package static let leftOut = oneOf("tooLong", "controlCharacters", "notAnEmail", "notAURL", "credential")
 }

@@ -4,7 +4,7 @@ package import NIOCore
 
 /// The context of one request, on any listener.
 package protocol HTTPContext: RequestContext where Source == ApplicationRequestContextSource {
-    /// The id of this request in the response, in the body of a failure and in the log.
+    /// The id of this request, which the response, the body of a failure and the log contain.
     var requestID: String { get }
     /// The network address of the connection's peer, regardless of HTTP headers.
     var remoteAddress: SocketAddress? { get }

@@ -10,7 +10,7 @@ extension Request {
 
     /// Reads the body as a JSON object.
     ///
-    /// - Parameter limits: The limits of the JSON, in addition to `bodyLimit`.
+    /// - Parameter limits: The limits that the JSON parser checks. The body has at most `bodyLimit` bytes in any case.
     /// - Throws: `unsupported_media_type`, `payload_too_large`, `malformed_request`.
     // If this function is inlined into the closures of routes, the optimizer of Swift 6.3.1 crashes ("While splitting
     // coroutine").

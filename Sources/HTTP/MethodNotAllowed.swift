@@ -6,22 +6,23 @@ package import Hummingbird
 
 /// Throws `method_not_allowed` with the allowed methods, if the path of a request exists without the request's method.
 ///
-/// If all segments of the path but one match another path, and this segment nearly does, the message also names the
-/// other path. If no path matches, the middleware throws `not_found` with such a message. The middleware must be added
-/// after all routes: then the router calls it only for requests that match none of them.
+/// The message suggests another path if the requested path differs from that path in a single segment, and the two
+/// segments are similar. If the requested path does not exist and there is such another path, the middleware throws
+/// `not_found` with the suggestion. The middleware must be added after all routes: then the router calls it only for
+/// requests that match none of them.
 package struct MethodNotAllowed<Context: RequestContext>: RouterMiddleware {
     /// A path that has routes, with the HTTP methods of these routes.
     private struct Entry {
         let path: [RouterPath.Element]
         let isFixed: Bool
         let methods: String
-        /// The path as the documents write it.
+        /// The path as shown in error messages, with each parameter in braces.
         let text: String
     }
 
     // Computed once, since attackers can request unknown paths as often as they like.
     private let entries: [Entry]
-    /// The first segments of those paths that begin with a fixed text, not with a parameter.
+    /// The fixed first segments of paths; a path that begins with a parameter has none.
     private let beginnings: [RouterPath.Element]
 
     package init(_ router: Router<Context>) {

@@ -3,8 +3,8 @@ package import NIOCore
 
 /// The source of a request: the peer of the connection, or the address that trusted proxies in front report.
 ///
-/// The sender chooses the text of `X-Forwarded-For` and its like. Only the last entries are reliable, one for each
-/// trusted proxy: each of them has added the address of its own client.
+/// The sender of a request can write any text into `X-Forwarded-For`. Only the last entries are reliable, one for each
+/// trusted proxy, since each trusted proxy appends the address of its own client.
 package struct PeerAddress: Sendable {
     /// The unit for which failed attempts are counted: an IPv4 address, or the /64 of an IPv6 address.
     ///
@@ -31,7 +31,7 @@ package struct PeerAddress: Sendable {
     /// The address for the log and the audit log.
     package let text: String
 
-    /// The source that limits count the request for; nil for an unknown address.
+    /// The source for which rate limits and connection limits count the request; nil for an unknown address.
     ///
     /// The clients of a Unix socket have an unknown address, so they do not count as one source.
     package var limitedSource: LimitedSource? {
@@ -60,11 +60,11 @@ package struct PeerAddress: Sendable {
         }
     }
 
-    /// Takes the address that the outermost trusted proxy has added to `X-Forwarded-For`, or else the peer's address.
+    /// Reads the address of the client in front of all trusted proxies from `X-Forwarded-For`.
     ///
-    /// If a request has fewer entries than there are proxies, it did not come through all of them. The first entry is
-    /// then the furthest known address. If there is no entry, or the entry is no address, the result is the peer of the
-    /// connection.
+    /// Each trusted proxy has appended one entry, so the address is in the entry at position `proxies`, counted from
+    /// the end. If there are fewer entries, the request did not come through all proxies, and the first entry is used.
+    /// If there is no entry, or the entry is no address, the result is the peer of the connection.
     ///
     /// - Parameters:
     ///   - forwarded: The values of `X-Forwarded-For`, in their order.

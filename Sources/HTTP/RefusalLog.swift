@@ -4,10 +4,10 @@ import Logging
 
 /// Logs each request that is refused because of its sender.
 ///
-/// Reasons are an unknown application or key, an invalid session, a missing right, or too many attempts. A protocol
-/// logs the errors of an application's routes in the one place through which all of them go. So no route can omit the
-/// log line. A route that responds with a page logs the errors that it catches. A use case with a log line of its own,
-/// such as a login, throws a failure that is marked as logged.
+/// Such reasons are an unknown application or key, an invalid session, a missing right, or too many attempts. Each
+/// protocol calls this log in the one place through which all errors of its routes pass, so that no route can omit the
+/// log line. A route that responds with a web page calls the log itself. Code that has already logged a failure, such
+/// as a login, marks the failure as logged.
 package struct RefusalLog: Sendable {
     /// A function that returns a pseudonym for a secret, to be logged in place of the secret.
     ///
@@ -20,7 +20,7 @@ package struct RefusalLog: Sendable {
         self.pseudonym = pseudonym
     }
 
-    /// The known facts of a request; secrets appear in the log as pseudonyms.
+    /// What is known about a request, for its log line; secrets appear there as pseudonyms.
     package struct Facts: Sendable {
         package var application: ApplicationID?
         /// The API key as it was sent.

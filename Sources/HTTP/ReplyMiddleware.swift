@@ -3,11 +3,11 @@ package import HTTPTypes
 package import Hummingbird
 import Logging
 
-/// A middleware of both listeners that turns errors into responses by a table, and adds headers to every response.
+/// A middleware of both listeners that turns errors into responses, and adds headers to every response.
 package struct ReplyMiddleware<Context: HTTPContext>: RouterMiddleware {
     private let errors: @Sendable (Request) -> any ErrorTable
 
-    /// - Parameter errors: Returns the table for a request.
+    /// - Parameter errors: Returns the ``ErrorTable`` of the protocol that a request uses.
     package init(errors: @escaping @Sendable (Request) -> any ErrorTable) {
         self.errors = errors
     }
@@ -58,7 +58,7 @@ extension HTTPField.Name {
 extension Failure {
     static let unexpected = Failure(.internal, "The service failed. Find the cause in its log by the request id.")
 
-    /// The failure for an error of the HTTP library before a handler runs.
+    /// Creates the failure for an error that the HTTP library throws, such as for a path without a route.
     fileprivate init(httpStatus: HTTPResponse.Status) {
         switch httpStatus {
         case .notFound:

@@ -2,9 +2,9 @@ package import Hummingbird
 import Metrics
 import NIOConcurrencyHelpers
 
-/// Measures the time of every request of a listener by its route's template.
+/// Measures the time of every request of a listener, by the template of the request's route.
 ///
-/// No label contains a path that a client wrote.
+/// No label of the metrics contains a path that a client wrote.
 ///
 /// The middleware is the outermost one. The measured time ends when the response's status and headers are known, so it
 /// does not depend on how fast the client reads.
@@ -17,7 +17,7 @@ package struct RequestMetrics<Context: HTTPContext>: RouterMiddleware {
 
     private let listener: String
     private let inFlight: Meter
-    /// The instruments, created once, since routes, methods and statuses are few.
+    /// The timers that record the metrics, by route, method and status; each is created at its first use.
     private let timers = NIOLockedValueBox<[Key: Metrics.Timer]>([:])
 
     /// - Parameter listener: The name of the listener: `public`, `management`.

@@ -3,7 +3,7 @@ struct ByteStream {
     private let read: () throws -> [UInt8]
     private var part: [UInt8] = []
     private var position = 0
-    /// The line of the next byte, counted from 1.
+    /// The number of the line that has the next byte, counted from 1.
     private(set) var line = 1
 
     /// Creates the stream.

@@ -9,7 +9,7 @@ final class CSVHeader: Sendable {
     }
 }
 
-/// The division of a CSV file into records by RFC 4180.
+/// Divides a CSV file into records by RFC 4180.
 ///
 /// Line breaks of all systems are accepted. The header decides whether a comma, a semicolon or a tab separates fields.
 struct CSVFraming {
@@ -40,7 +40,7 @@ struct CSVFraming {
         self.separator = separator ?? UInt8(ascii: ",")
     }
 
-    /// Returns the next record with its line; no record at the end of the file.
+    /// Returns the next record with the number of its first line; no record at the end of the file.
     func next(_ stream: inout ByteStream) throws -> (Int, SourceRecord.Content?) {
         while true {
             let line = stream.line

@@ -17,7 +17,7 @@ import Encodings
 package enum ImportSource: String, Sendable, CaseIterable {
     case backendless, firebase, parse, auth0, cognito, supabase, csv, ndjson
 
-    /// Returns the reader of the source's records.
+    /// Returns the converter of records from this system to users.
     func reader(columns: [SystemField: String]) -> any UserSource {
         switch self {
         case .backendless: BackendlessSource()
@@ -31,11 +31,14 @@ package enum ImportSource: String, Sendable, CaseIterable {
     }
 }
 
-/// A converter of the records that one system has exported to users of this service.
+/// Converts records of an export file to users of this service.
+///
+/// Each type that conforms to it knows the export format of one other system.
 protocol UserSource: Sendable {
-    /// Returns the user of a record.
+    /// Returns the user that a record describes.
     ///
-    /// A record has the members of a JSON object, or texts with the names of the columns.
+    /// The record of a JSON file has the members of the JSON object. The record of a CSV file has a text for each
+    /// column, under the column's name.
     ///
     /// - Throws: The reason why the record is no user.
     func user(_ record: JSONObject) throws(RecordRefusal) -> ImportedUser

@@ -8,20 +8,22 @@ package struct ImportOptions: Sendable {
     ///
     /// Without a mapping, the value of a field goes to the property of the same name.
     package var mapping: Mapping?
-    /// The names that system fields, such as `objectId`, have in a plain CSV or NDJSON file, if they differ.
+    /// The names that a plain CSV or NDJSON file has for system fields such as `objectId`, if they differ from the
+    /// usual ones.
     package var columns: [SystemField: String] = [:]
-    /// For a provider, the app to which the identities of the file belong if the file names no app.
+    /// For each provider, the app to which an identity belongs if the file does not name its app.
     package var apps: [ProviderName: ProviderAppID] = [:]
-    /// The rule for the subjects (ids of users) of each provider; for a missing provider, OpenID Connect's rule
-    /// applies.
-    package var subjects: [ProviderName: SubjectRule] = [:]
-    /// The providers whose identities are left out.
-    package var withoutProviders: Set<ProviderName> = []
-    /// The names of record members that the operator leaves out, although they look like a credential or an identity.
-    package var withoutMembers: Set<String> = []
-    /// Whether password hashes are left out.
+    /// The rule for valid subjects (ids of users) at each provider.
     ///
-    /// Users without an identity then have to set a new password. Users with an identity then have no password.
+    /// For a provider without an entry, the rule of OpenID Connect applies.
+    package var subjects: [ProviderName: SubjectRule] = [:]
+    /// The providers whose identities the import leaves out.
+    package var withoutProviders: Set<ProviderName> = []
+    /// The names of members of records that the import leaves out, although they look like a credential or an identity.
+    package var withoutMembers: Set<String> = []
+    /// Whether the import leaves out password hashes.
+    ///
+    /// Users with an identity then have no password. Users without an identity then have to set a new password.
     package var withoutPasswords = false
 
     package init() {}
@@ -40,18 +42,18 @@ package struct PlannedUser: Sendable {
     package let unmapped: [String]
 }
 
-/// The conversion of the records of an import file to users of an application.
+/// Converts the records of an import file to users of an application.
 package struct ImportPlan: Sendable {
     private let source: ImportSource
     private let application: Application
     private let options: ImportOptions
     private let reader: any UserSource
     private let mapping: CompiledMapping?
-    /// The fields that the mapping reads.
+    /// The fields of the import file that the mapping reads.
     private let mappedFields: Set<String>
     private static let fields = ProfileFields(of: "the file", [:])
 
-    /// Compiles the mapping.
+    /// Creates the conversion for an application, and compiles the mapping of the options.
     ///
     /// - Throws: All problems of the mapping.
     package init(
@@ -142,10 +144,11 @@ package struct ImportPlan: Sendable {
         return email
     }
 
-    /// Returns the login name of the user: the value of the application's identity property.
+    /// Returns the login name of the user: the value of the property that the application uses for logins with a
+    /// password.
     ///
-    /// A user without a password and without an identity has to reset the password by mail, and therefore needs an
-    /// address.
+    /// The result is nil for a user who has an identity and no password. A user with neither has to reset the password
+    /// by mail, and therefore needs an address.
     private func login(
         of user: ImportedUser,
         _ given: GivenProperties,
@@ -208,9 +211,12 @@ package struct ImportPlan: Sendable {
         return (given, unmapped)
     }
 
-    /// Returns the members that look like a login method, become no property, and may be left out.
+    /// Returns the members of a user's record that look like a credential or an identity, but that the import leaves
+    /// out.
     ///
-    /// - Throws: `memberNotTaken` for the first member that may not be left out.
+    /// No property takes these members. The operator has named each of them in the option `withoutMembers`.
+    ///
+    /// - Throws: `memberNotTaken` for the first member that no property takes and that the operator has not named.
     private func leftOut(of user: ImportedUser) throws(RecordRefusal) -> [String] {
         let names = user.suspects.filter { name in
             guard user.fields[name] != nil else { return true }
@@ -277,10 +283,10 @@ package struct ImportPlan: Sendable {
     }
 }
 
-/// The conversion of an export's field names to the syntax of mappings.
+/// Converts the field names of an import file to the syntax of mappings.
 ///
-/// A mapping names fields in lower case, with `_` between words (docs/mapping.md#where-values-come-from). Sources write
-/// `displayName`, `custom:Plan` and `First Name`.
+/// A mapping names fields in lower case, with `_` between words (docs/mapping.md#where-values-come-from). Other systems
+/// write `displayName`, `custom:Plan` and `First Name`.
 enum FieldNames {
     /// Returns the object with names that a mapping can use.
     ///

@@ -75,16 +75,17 @@ package enum ImportedHash: Sendable {
 
 /// An identity of the user at a provider.
 package struct ImportedIdentity: Sendable {
-    /// The provider's name in this service; the exporting system's name for the provider if this service has none.
+    /// The name of the provider in this service; for a provider unknown to this service, its name in the exporting
+    /// system.
     package let provider: String
-    /// The app of the subject, if the source names the app.
+    /// The app at the provider to which the user's id (subject) belongs; nil if the export names no app.
     package let app: String?
     package let subject: String
     package let created: Int64?
 
     /// Creates an identity.
     ///
-    /// The first parameter is the source's name of the provider.
+    /// The first parameter is the name that the exporting system has for the provider.
     init(_ word: String, app: String? = nil, subject: String, created: Int64? = nil) {
         provider = Self.name(word)
         self.app = app
@@ -92,7 +93,9 @@ package struct ImportedIdentity: Sendable {
         self.created = created
     }
 
-    /// Returns the name that a provider has in this service, for the source's name.
+    /// Returns the name that a provider has in this service, for its name in the exporting system.
+    ///
+    /// An unknown name is returned unchanged.
     static func name(_ word: String) -> String { word.utf8.count <= 32 ? names[word] ?? word : word }
 
     private static let names = [
@@ -106,7 +109,7 @@ package struct ImportedIdentity: Sendable {
 ///
 /// It contains no value of the record.
 package struct RecordRefusal: Error, Sendable, Equatable {
-    /// A reason code, for programs and for the report.
+    /// A code of the reason, for programs and for the report of the import.
     package enum Reason: String, Sendable, CaseIterable {
         case malformed, idMissing, emailInvalid, passwordNotTaken, identityNotTaken, memberNotTaken
         case statusUnknown, roleUnknown

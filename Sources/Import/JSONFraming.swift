@@ -1,8 +1,8 @@
-/// The division of a JSON file into records.
+/// Divides a JSON file into records.
 ///
-/// It does not parse the records.
+/// It finds the end of each record, but does not parse the records.
 enum JSONFraming {
-    /// Returns the rest of the line; nil at the end of the file.
+    /// Returns the rest of the line as an unparsed record; nil at the end of the file.
     static func line(_ stream: inout ByteStream) throws -> SourceRecord.Content? {
         guard try stream.peek() != nil else { return nil }
         var bytes: [UInt8] = []
@@ -13,7 +13,7 @@ enum JSONFraming {
         return isTooLong ? .refused(.tooLong) : .json(bytes)
     }
 
-    /// Returns the next element of a list; nil after the last one.
+    /// Returns the next element of a JSON list as an unparsed record; nil after the last element.
     static func element(_ stream: inout ByteStream) throws -> SourceRecord.Content? {
         guard let first = try stream.peek() else {
             throw UnreadableFile("it ends in the middle of its list, so it is not whole")

@@ -2,7 +2,9 @@ import Encodings
 
 /// A record of a file, with its position for error messages.
 package struct SourceRecord: Sendable {
-    /// The number of the record, counted from 1 without the header.
+    /// The number of the record in the file, counted from 1.
+    ///
+    /// The header of a CSV file is not counted.
     package let number: Int
     /// The line on which the record begins.
     package let line: Int

@@ -1,9 +1,9 @@
 import Encodings
 
 extension SourceRecord {
-    /// The limits for the JSON of a record.
+    /// The limits of size and depth for the JSON of a record.
     ///
-    /// They also apply to a text in a record that contains JSON.
+    /// They also apply to JSON in a text of a record.
     static let limits = JSONLimits(
         bytes: RecordStream.maxBytes,
         depth: 32,
@@ -12,7 +12,7 @@ extension SourceRecord {
         asciiKeys: false
     )
 
-    /// Returns the user of the record.
+    /// Parses the record, and returns the user that it describes.
     ///
     /// - Throws: The reason why the record is no user.
     func user(by reader: any UserSource) throws(RecordRefusal) -> ImportedUser {

@@ -23,17 +23,17 @@ extension JSONObject {
         }
     }
 
-    /// Returns the time of a member; nil when it is absent.
+    /// Returns the time of a member in milliseconds since 1970; nil when it is absent or not a time.
     func moment(_ name: String) -> Int64? { present(name).flatMap(SourceValue.moment) }
 
-    /// Returns the object of a member.
+    /// Returns the JSON object of a member; nil when it is absent or has another value.
     ///
-    /// The member may also be a text with JSON.
+    /// The value may also be a text that contains the object as JSON.
     func object(_ name: String) -> JSONObject? { present(name).flatMap(SourceValue.json)?.object }
 
-    /// Returns the list of a member.
+    /// Returns the JSON list of a member; nil when it is absent or has another value.
     ///
-    /// The member may also be a text with JSON.
+    /// The value may also be a text that contains the list as JSON.
     func array(_ name: String) -> [JSONValue]? { present(name).flatMap(SourceValue.json)?.array }
 
     /// Returns the objects of a list of identities; nil when the member is absent.
@@ -50,7 +50,7 @@ extension JSONObject {
         return objects
     }
 
-    /// Returns the members that have a value and another name than these.
+    /// Returns the members of the object that are not null and whose names are not among `names`.
     func without(_ names: Set<String>) -> JSONObject {
         JSONObject(members.filter { !$0.value.isNull && !names.contains($0.key) })
     }
@@ -63,7 +63,7 @@ extension RecordRefusal {
 }
 
 enum SourceValue {
-    /// Returns the truth value of a text; nil for any other text.
+    /// Returns the truth value that a text such as `true`, `f`, `1` or `no` stands for; nil for any other text.
     static func bool(_ text: String) -> Bool? {
         guard text.utf8.count <= 5 else { return nil }
         return switch text.lowercased() {
@@ -73,7 +73,7 @@ enum SourceValue {
         }
     }
 
-    /// Returns the milliseconds since 1970 of a time in any form of the sources.
+    /// Reads a time in any of the forms that exporting systems write, and returns it in milliseconds since 1970.
     ///
     /// The forms are milliseconds, RFC 3339, PostgreSQL's form of it (`2026-01-02 03:04:05.678+00`), HTTP's dates, and
     /// the objects of Parse (`iso`) and MongoDB (`$date`, `$numberLong`).
@@ -86,9 +86,9 @@ enum SourceValue {
         }
     }
 
-    /// Reads a time as text.
+    /// Reads a time from a text.
     ///
-    /// A time without an offset is UTC, since these sources write it so.
+    /// A time without an offset is in UTC, as the exporting systems write it.
     private static func moment(_ text: String) -> Int64? {
         guard text.utf8.count <= 64 else { return nil }
         if let moment = moment(ofHTTP: text) { return moment }

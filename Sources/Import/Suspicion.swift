@@ -1,22 +1,22 @@
 import Encodings
 
-/// The detection of record members that look like a credential, its hash, or an identity.
+/// Detects members of a record that look like a credential, the hash of one, or an identity.
 ///
-/// Each source lists the members that it reads and those that it does not need. This type judges all others. Otherwise
-/// an export in an unknown form would add users who cannot log in.
+/// The converter for each exporting system lists the members that it reads and those that it does not need. This type
+/// judges all others. Otherwise an export in an unknown form would add users who cannot log in.
 enum Suspicion {
-    /// Parts of words that make a name suspicious.
+    /// If a word in the name of a member contains one of these parts, the member counts as a credential or an identity.
     private static let parts = [
         "passw", "passphrase", "passcode", "credential", "secret", "totp", "webauthn", "passkey", "authenticator",
         "multifactor", "federated", "identit",
     ]
-    /// Words that make a name suspicious.
+    /// If the name of a member contains one of these words, the member counts as a credential or an identity.
     private static let words: Set<String> = [
         "pwd", "pw", "hash", "hashes", "hashed", "salt", "salts", "pepper", "otp", "hotp", "mfa", "2fa", "tfa", "u2f",
         "fido", "fido2", "factor", "factors", "provider", "providers", "oauth", "oauth2", "openid", "oidc", "saml",
         "sso",
     ]
-    /// Pairs of words that make a name suspicious.
+    /// If the name of a member contains one of these pairs of words, the member counts as a credential or an identity.
     private static let pairs = [
         "recovery_code", "backup_code", "auth_data", "linked_account", "social_account", "social_login",
     ]
@@ -24,10 +24,14 @@ enum Suspicion {
         "facebook", "fb", "google", "apple", "twitter", "github", "microsoft", "linkedin", "amazon",
     ]
     private static let ids: Set<String> = ["id", "ids", "uid", "sub", "subject", "user"]
-    /// Last words that make a name harmless, as in `passwordUpdatedAt`: it describes a credential and contains none.
+    /// If the name of a member ends with one of these words, the name does not make it a credential or an identity.
+    ///
+    /// An example is `passwordUpdatedAt`: the member describes a credential, and contains none.
     private static let ends: Set<String> = ["at", "on", "date", "time", "count", "attempts", "failures"]
 
-    /// Returns whether a member is suspicious, by its name or because its value looks like a hash.
+    /// Returns whether a member of a record looks like a credential or an identity.
+    ///
+    /// The result is true if its name says so, or if its value looks like a hash. It is false for an empty member.
     static func falls(on member: JSONObject.Member) -> Bool {
         guard !isEmpty(member.value) else { return false }
         return looksLikeHash(member.value) || isOfCredentials(member.key)

@@ -1,12 +1,12 @@
-/// A limit on concurrent requests.
+/// A limit on concurrent requests that adapts to the delay that the requests cause.
 ///
-/// It adapts to the delay that the requests cause. While the delay stays below a target, the limit grows each time it
-/// is reached. If even the shortest delay of an interval exceeds the target, requests queue permanently, and the limit
-/// shrinks. This is additive increase and multiplicative decrease; the criterion is the standing queue, as in RFC 8289.
-/// A few slow requests among fast ones change nothing. If the limit is not reached for long, it gradually returns to
-/// its rest value.
+/// While the delay stays below a target, the limit grows each time it is reached. If even the shortest delay of an
+/// interval exceeds the target, requests queue permanently, and the limit shrinks. A few slow requests among fast ones
+/// change nothing. If the limit is not reached for long, it gradually returns to its initial value.
 ///
-/// Pure; times are arguments.
+/// The algorithm is additive increase and multiplicative decrease. As in RFC 8289, its criterion is the standing queue.
+///
+/// This type reads no clock: the caller passes the time.
 struct AdaptiveLimit: Sendable {
     typealias Instant = ContinuousClock.Instant
 
@@ -14,9 +14,9 @@ struct AdaptiveLimit: Sendable {
     let range: ClosedRange<Int>
     /// The initial value of the limit.
     ///
-    /// The limit gradually returns to this value while the number of requests stays below the limit.
+    /// The limit gradually returns to this value while fewer requests run than the limit allows.
     let rest: Int
-    /// The delay up to which the limit does not shrink.
+    /// The delay of requests up to which the limit does not shrink.
     let target: Duration
     /// How long delays are observed before the limit changes.
     let interval: Duration
@@ -34,14 +34,14 @@ struct AdaptiveLimit: Sendable {
         limit = self.rest
     }
 
-    /// Notes the number of requests under way.
+    /// Records how many requests are under way.
     ///
-    /// The limit grows only if this number reaches it.
+    /// At the end of the interval, the limit can only grow if such a number has reached the limit.
     mutating func note(underWay: Int) {
         highest = max(highest, underWay)
     }
 
-    /// Notes a delay, and adapts the limit at the end of an interval.
+    /// Records the delay of a request, and adapts the limit at the end of each interval.
     mutating func observe(_ delay: Duration, at now: Instant) {
         least = min(least ?? delay, delay)
         guard let began else {

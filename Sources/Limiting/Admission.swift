@@ -1,10 +1,10 @@
 package import Domain
 import NIOConcurrencyHelpers
 
-/// The admission of requests to an instance (decision D10).
+/// Admits requests to an instance as long as the machine and the database can handle them (decision D10).
 ///
-/// It refuses requests beyond the limits quickly. The limits are what machine and database can handle, and they are
-/// fair between applications. Session checks and health checks bypass the admission, so they always work.
+/// It refuses further requests quickly, and is fair between applications. Session checks and health checks bypass it,
+/// so they always work.
 package final class Admission: Sendable {
     package struct Settings: Sendable {
         /// The maximum number of concurrent logins.
@@ -32,15 +32,20 @@ package final class Admission: Sendable {
         }
     }
 
-    /// The current use of the limits.
+    /// The numbers of logins and database writes that are under way, wait or were refused, and their limits.
     package struct Statistics: Sendable {
-        /// The number of logins under way, and their limit.
+        /// The number of logins under way, and the maximum number of them.
         package let logins: (underWay: Int, limit: Int)
-        /// The number of writes at the database, their limit, and the number of writes that wait for their turn.
+        /// The number of database writes under way, the maximum number of them, and the number of writes that wait for
+        /// their turn.
         package let writes: (underWay: Int, limit: Int, waiting: Int)
-        /// The refusals since the start: refused logins, and writes that had no room to wait or waited too long.
+        /// The numbers of refused logins and of refused writes since the start of the process.
+        ///
+        /// A write is refused if the queue is full, or if the write has waited too long.
         package let refused: (logins: Int, writes: Int)
-        /// The number of request executors on which tasks started late (`requestLateness`) at the last check.
+        /// The number of request executors that were overloaded at the last check.
+        ///
+        /// On such an executor, a task started later than `requestLateness`.
         package let behind: Int
     }
 
@@ -53,7 +58,9 @@ package final class Admission: Sendable {
         /// The key nil is the main database.
         var rooms: [DatabaseVariable?: Room] = [:]
         var refused = (logins: 0, writes: 0)
-        /// The executors on which tasks started late at the last check, by their indices in the `executors` of `run`.
+        /// The request executors that were overloaded at the last check, by their indices in the `executors` of `run`.
+        ///
+        /// On such an executor, a task started later than `requestLateness`.
         var behind: Set<Int> = []
     }
 
@@ -83,13 +90,18 @@ package final class Admission: Sendable {
     private let state: NIOLockedValueBox<State>
     private let newRoom: @Sendable () -> WaitingRoom<Waiter>
 
-    /// If scheduled tasks start later than this for half a second, the machine counts as overloaded.
+    /// The delay of scheduled tasks above which the machine counts as overloaded.
+    ///
+    /// The delay must last for half a second.
     static let lateness: Duration = .milliseconds(100)
-    /// If tasks on a request executor start later than this, admitted requests run on other threads.
+    /// The delay of tasks on a request executor above which the executor counts as overloaded.
+    ///
+    /// Admitted requests then run on other threads.
     static let requestLateness: Duration = .milliseconds(50)
-    /// If even the fastest writes take longer than this, the database counts as overloaded.
+    /// The duration of a database write above which the database counts as overloaded, if even the fastest writes
+    /// exceed it.
     static let writing: Duration = .milliseconds(250)
-    /// The interval of the checks for late tasks and expired waiters.
+    /// The interval at which an instance checks for delayed tasks and for writes that have waited too long.
     static let lookInterval: Duration = .milliseconds(100)
     /// The number of concurrent logins that are admitted even if the machine is overloaded.
     static let minLogins = 32
@@ -157,11 +169,11 @@ package final class Admission: Sendable {
         }
     }
 
-    /// Runs an operation that counts as a login, if there is room.
+    /// Runs an operation that counts as a login, if there is room for another login.
     ///
-    /// The operation lasts from the parsed request to the response. If tasks on a request executor start late, `body`
-    /// runs on Swift's global pool. There, admitted requests do not queue at each step behind the requests that arrive
-    /// and are refused.
+    /// The operation lasts from the parsed request to the response. If a request executor is overloaded, `body` runs on
+    /// Swift's global thread pool. On the executor, an admitted request would wait at each step behind new requests,
+    /// even behind those that are then refused.
     ///
     /// - Throws: `overloaded` with the message if there is no room; otherwise the error of `body`.
     package func admit<Result>(
@@ -181,15 +193,15 @@ package final class Admission: Sendable {
         return try await body()
     }
 
-    /// Runs an operation at the database when it is the application's turn.
+    /// Runs a write to an application's database when it is the application's turn.
     ///
     /// - Parameters:
-    ///   - application: The application of the users. Its database has a queue of its own.
-    ///   - body: The operation.
+    ///   - application: The application whose users are written. Each database has a queue of its own.
+    ///   - body: The write.
     /// - Returns: The result of `body`.
-    /// - Throws: `overloaded` if too many writes wait or this write waited too long; in these cases `store_unavailable`
-    ///   if the last write found the database unavailable. With both errors, `body` was not called. Otherwise the error
-    ///   of `body`.
+    /// - Throws: `overloaded` if too many writes wait, or if this write has waited too long. The error is
+    ///   `store_unavailable` instead if the last write found the database unavailable. In both cases `body` was not
+    ///   called. Otherwise the error of `body`.
     package func write<Result>(
         of application: Application,
         _ body: () async throws(Failure) -> Result
@@ -212,7 +224,7 @@ package final class Admission: Sendable {
         }
     }
 
-    /// Returns the error for a write that did not begin.
+    /// Counts a write that did not begin as refused, and returns the error for it.
     ///
     /// - Parameters:
     ///   - application: The application of the write.
@@ -263,10 +275,10 @@ package final class Admission: Sendable {
         }
     }
 
-    /// Checks, until the task is cancelled, how late tasks run and which waiters have expired.
+    /// Checks how late tasks run, and refuses writes that have waited too long, until the task is cancelled.
     ///
-    /// Unless this method runs, the limit of logins does not adapt to the load of the machine, and expired waiters wait
-    /// until other writes end.
+    /// Unless this method runs, the limit of logins does not adapt to the load of the machine, and writes whose
+    /// deadline has passed still wait until other writes end.
     ///
     /// - Parameter executors: The executors that serve requests.
     package func run(servedBy executors: [any TaskExecutor] = []) async {
@@ -287,9 +299,9 @@ package final class Admission: Sendable {
         }
     }
 
-    /// Measures, until the task is cancelled, how long a task waits for an executor.
+    /// Measures how long a task waits for an executor, again and again until the task of the caller is cancelled.
     ///
-    /// An executor with a longer wait than `requestLateness` is noted as late, in `behind`.
+    /// If the wait is longer than `requestLateness`, the set `behind` contains the index of the executor.
     private func look(at executor: any TaskExecutor, _ place: Int) async {
         await Self.look { _ in
             let asked = ContinuousClock.now

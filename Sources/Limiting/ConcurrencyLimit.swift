@@ -1,8 +1,8 @@
 import NIOConcurrencyHelpers
 
-/// A fixed number of places for concurrent operations.
+/// Limits the number of operations that run at the same time to a fixed number of places.
 ///
-/// Operations beyond it are refused (decision D10).
+/// An operation without a place is refused (decision D10).
 package final class ConcurrencyLimit<Holder: Hashable & Sendable>: Sendable {
     private let limit: Int
     private let inside = NIOLockedValueBox<[Holder: Int]>([:])
@@ -11,11 +11,13 @@ package final class ConcurrencyLimit<Holder: Hashable & Sendable>: Sendable {
         self.limit = limit
     }
 
-    /// Takes a place, which the caller gives back by `leave`.
+    /// Takes one of the places for concurrent operations.
     ///
-    /// - Parameter holder: The holder of the place. One holder gets at most three quarters of the places, so that
-    ///   places are left for others.
-    /// - Returns: Whether there was a place.
+    /// The caller gives the place back by `leave`.
+    ///
+    /// - Parameter holder: The holder of the place, such as a source of requests. One holder gets at most three
+    ///   quarters of the places, so that others get some, too.
+    /// - Returns: Whether the caller has got a place.
     package func enter(_ holder: Holder) -> Bool {
         inside.withLockedValue { inside in
             let held = inside[holder] ?? 0

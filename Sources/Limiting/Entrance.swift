@@ -1,35 +1,41 @@
 import Domain
 
-/// The admission of requests up to the capacity of machine and database.
+/// Decides which requests an instance admits, so that they do not exceed the capacity of machine and database.
 ///
-/// It is fair to applications and sources. No application keeps another one out, and no source keeps out the other
-/// sources of its application. The lateness of scheduled tasks measures the capacity of the machine. How long an
-/// application's writes wait for their turn measures the capacity of the database for this application
-/// (`AdaptiveLimit`). A request that would not get its turn to write is refused before a provider is asked.
+/// It is fair: no application keeps another one out, and no source keeps out the other sources of its application.
 ///
-/// A request that waits for a provider counts as under way. But it delays no task and no write. So a provider that
-/// hangs shrinks no limit.
+/// Two limits adapt to load (`AdaptiveLimit`). The limit of the instance shrinks when scheduled tasks start late, since
+/// the machine is then overloaded. The limit of an application shrinks when its database writes wait long for their
+/// turn. A request that would not get its turn to write is thus refused before the service asks a provider.
 ///
-/// Pure; times are arguments.
+/// A request that waits for a provider counts as under way, but delays no task and no write. A provider that does not
+/// respond therefore shrinks no limit.
+///
+/// This type reads no clock: the caller passes the time.
 struct Entrance: Sendable {
     typealias Instant = ContinuousClock.Instant
 
-    /// An application with requests under way.
+    /// The requests of one application that are under way, and the limit on them.
     private struct Share: Sendable {
         var underWay = 0
         /// The number of the application's requests under way, by source.
         ///
         /// Requests of unknown sources are not included.
         var sources: [String: Int] = [:]
-        /// The application's limit, which adapts to the wait of its writes.
+        /// The limit on the application's concurrent requests.
+        ///
+        /// It adapts to how long the application's database writes wait for their turn.
         var limit: AdaptiveLimit
     }
 
-    /// The limit of the instance, which adapts to the lateness of tasks.
-    private(set) var limit: AdaptiveLimit
-    /// The initial limit of each application.
+    /// The limit on all concurrent requests of the instance.
     ///
-    /// When an application has no more requests under way, its adapted limit is dropped. Then none of its writes wait.
+    /// It adapts to how late scheduled tasks start.
+    private(set) var limit: AdaptiveLimit
+    /// The initial limit on the concurrent requests of an application.
+    ///
+    /// The limit of an application begins with this value whenever the application has no requests under way. In that
+    /// state none of its writes wait.
     private let own: AdaptiveLimit
     private(set) var underWay = 0
     private var shares: [ApplicationID: Share] = [:]
@@ -41,9 +47,11 @@ struct Entrance: Sendable {
 
     /// Admits a request if there is a place for its application and its source.
     ///
-    /// The caller gives the place back by `leave`. The last eighth of all places is for applications below their share.
-    /// The last eighth of an application's places is for sources below their share. So an application or a source
-    /// without a place gets one, even if another one was alone before and took all it could get.
+    /// A place stands for one concurrent request. The caller gives it back by `leave`.
+    ///
+    /// The last eighth of all places is only for applications that have fewer places than their share. The last eighth
+    /// of an application's places is only for sources that have fewer than their share. An application or a source
+    /// without a place therefore finds one, even if another one was alone before and has taken all that it could get.
     ///
     /// - Parameters:
     ///   - application: The application of the request.
@@ -78,9 +86,10 @@ struct Entrance: Sendable {
         return held ?? 0 < Self.share(of: places, beside: share.sources.count - (held == nil ? 0 : 1))
     }
 
-    /// Returns the number of places that one of several holders may have.
+    /// Returns the share of one application or source: the number of places for concurrent requests that it may have.
     ///
-    /// If there are no other holders, the calculation assumes one, so that a place is left for it.
+    /// `others` is the number of other applications or sources. If it is 0, the calculation assumes one, so that a
+    /// place is left for it.
     private static func share(of places: Int, beside others: Int) -> Int { max(places / (max(others, 1) + 1), 1) }
 
     mutating func leave(_ application: ApplicationID, from source: String?) {
@@ -91,12 +100,12 @@ struct Entrance: Sendable {
         if share.underWay > 0 { shares[application] = share }
     }
 
-    /// Adapts the limit of the instance to how late a scheduled task started.
+    /// Adapts the limit on all concurrent requests of the instance to how late a scheduled task started.
     mutating func observe(lateness: Duration, at now: Instant) {
         limit.observe(lateness, at: now)
     }
 
-    /// Notes how long a write of an application waited until its turn or its refusal.
+    /// Records how long a write of an application waited for its turn, and adapts the limit of the application.
     mutating func observe(wait: Duration, of application: ApplicationID, at now: Instant) {
         guard let underWay = shares[application]?.underWay else { return }
         // The waiting writes belong to requests under way. If no new requests arrive, their number is what the limit
@@ -105,10 +114,10 @@ struct Entrance: Sendable {
         shares[application]?.limit.observe(wait, at: now)
     }
 
-    /// Notes a wait of zero for each application without waiting writes.
+    /// Records a wait of zero for each application that has no waiting writes.
     ///
-    /// So an application's limit shrinks only if its writes wait all the time. A shrunk limit grows again while the
-    /// application writes nothing.
+    /// An application's limit therefore shrinks only if its writes wait all the time. A shrunk limit grows again while
+    /// the application writes nothing.
     mutating func observe(nobodyWaitingBut waiting: Set<ApplicationID>, at now: Instant) {
         for application in shares.keys where !waiting.contains(application) {
             shares[application]?.limit.observe(.zero, at: now)

@@ -1,28 +1,29 @@
 package import Domain
 import NIOConcurrencyHelpers
 
-/// A queue that lets a bounded number of operations run at the same time.
+/// A queue that lets a limited number of operations run at the same time.
 ///
 /// Other operations wait for their turn. The turns are fair between applications, and between the sources of an
-/// application (`WaitingRoom`). Each database has places of its own, so a database that hangs takes no places from
-/// another.
+/// application (`WaitingRoom`). The limit applies to each database separately, so a database that does not respond does
+/// not hold up the operations of another.
 package final class FairQueue: Sendable {
     private typealias Waiter = CheckedContinuation<Turn, Never>
 
     private let rooms: NIOLockedValueBox<[DatabaseVariable?: WaitingRoom<Waiter>]>
     private let newRoom: @Sendable () -> WaitingRoom<Waiter>
-    /// The error for an operation that finds no room to wait or waits too long.
+    /// The error for an operation that arrives when the queue is full, or that has waited too long.
     private let refusal: Failure
 
-    /// If operations of an application permanently take longer than this, the application gets fewer places beside
-    /// others.
+    /// The duration of operations above which an application counts as slow, if its operations permanently exceed it.
+    ///
+    /// While other applications use the queue, a slow application may run fewer operations at the same time.
     static let slow: Duration = .milliseconds(250)
 
     /// Creates a queue.
     ///
     /// - Parameters:
-    ///   - width: The maximum number of operations that run at the same time.
-    ///   - max: The maximum number of operations that wait.
+    ///   - width: The maximum number of operations of one database that run at the same time.
+    ///   - max: The maximum number of operations of one database that wait.
     ///   - refusal: The error for operations whose turn does not come.
     package init(width: Int, max: Int, refusal: Failure) {
         let width = Swift.max(width, 1)
@@ -40,7 +41,7 @@ package final class FairQueue: Sendable {
         }
     }
 
-    /// The numbers of running and waiting operations.
+    /// The numbers of running and waiting operations, of all databases together.
     package var statistics: (working: Int, waiting: Int) {
         rooms.withLockedValue { rooms in
             rooms.values.reduce(into: (0, 0)) { sum, room in
@@ -50,7 +51,7 @@ package final class FairQueue: Sendable {
         }
     }
 
-    /// Whether an application has no running operations.
+    /// Returns whether an application has no running operations at a database.
     package func isIdle(_ application: ApplicationID, at database: DatabaseVariable? = nil) -> Bool {
         inRoom(of: database) { $0.held(by: application) == 0 }
     }
@@ -63,8 +64,8 @@ package final class FairQueue: Sendable {
     ///   - deadline: The time when the caller stops waiting.
     ///   - body: The operation.
     /// - Returns: The result of `body`.
-    /// - Throws: The refusal if too many operations wait, or if the deadline passes before the turn. Otherwise the
-    ///   error of `body`.
+    /// - Throws: The `refusal` of the queue if too many operations wait, or if the deadline passes before the turn.
+    ///   Otherwise the error of `body`.
     package func pass<Result>(
         of application: ApplicationID,
         at database: DatabaseVariable? = nil,
@@ -102,7 +103,7 @@ package final class FairQueue: Sendable {
         return turn
     }
 
-    /// Starts a task that refuses the expired waiters at a deadline.
+    /// Starts a task that waits until the deadline, and then refuses all waiting operations whose deadline has passed.
     private func alarm(at deadline: ContinuousClock.Instant, in database: DatabaseVariable?) -> Task<Void, Never> {
         Task {
             guard (try? await Task.sleep(until: deadline, clock: .continuous)) != nil else { return }

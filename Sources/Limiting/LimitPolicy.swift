@@ -1,14 +1,15 @@
 /// The kind of a request, for rate limits.
 package enum LimitedOperation: String, Sendable, CaseIterable {
-    /// Logins by a provider, and other requests that call a provider: dialogs, linking, refreshed tokens.
+    /// Logins by a provider, and other requests for which the service calls a provider: dialogs, linking, refreshed
+    /// tokens.
     case login
-    /// Logins by a password or a factor, and checks of either.
+    /// Logins with a password or a second factor, and other requests that check a password or a second factor.
     case password
-    /// Registrations and guests.
+    /// Registrations of users, and the creation of guests.
     case registration
-    /// Requests that cause a mail to be sent.
+    /// Requests that cause a mail to be sent, or that use a mailed link.
     case mail
-    /// Searches, reads and changes of records.
+    /// Searches, reads and changes of records, such as users, and of the user's own sessions.
     case query
     /// Requests to the administration API.
     case administration
@@ -45,7 +46,7 @@ package struct Rate: Sendable, Equatable {
     /// The number of requests in a unit of time, from 1 to 1 000 000.
     package let permits: Int64
     package let unit: Unit
-    /// The number of requests that may come at once, from 1 to 1 000 000.
+    /// The number of requests that may come at once after a pause, from 1 to 1 000 000.
     package let burst: Int64
 
     static let bounds: ClosedRange<Int64> = 1...1_000_000
@@ -85,7 +86,7 @@ extension Rate: CustomStringConvertible {
     package var description: String { "\(permits)/\(unit.rawValue) burst \(burst)" }
 }
 
-/// A rate limit for an operation and a subject.
+/// A rate limit on one kind of request, counted for a source, a network or an application.
 ///
 /// The operator can change its default rate.
 package struct LimitPolicy: Sendable, Hashable {
@@ -111,8 +112,8 @@ package struct LimitPolicy: Sendable, Hashable {
     /// The rate if the operator has set none; nil for no limit.
     ///
     /// A source may be a mobile carrier's gateway with thousands of users, or a crowd in a stadium that follows a link
-    /// on the screen. The default rates are far above the requests of any crowd. One machine handles them without a
-    /// noticeable effect on others.
+    /// on the screen. The default rates are far above the requests of any crowd. One machine handles such rates without
+    /// a noticeable effect on other sources.
     package var standard: Rate? {
         switch (operation, subject) {
         // How much an application may use is the operator's decision. The admission keeps one application from starving
@@ -128,7 +129,7 @@ package struct LimitPolicy: Sendable, Hashable {
         }
     }
 
-    /// The operation and subject of the limit, in the words of docs/limits.md.
+    /// What the rate limit counts, in the words of docs/limits.md.
     package var meaning: String {
         let what = operation.meaning
         return switch (operation, subject) {
@@ -167,10 +168,10 @@ extension LimitedOperation {
 package struct LimitPolicies: Sendable {
     private var rates: [LimitPolicy: Rate]
 
-    /// The default rates of all policies.
+    /// The default rates of all rate limits.
     package static let standard = LimitPolicies(rates: LimitPolicy.all.reduce(into: [:]) { $0[$1] = $1.standard })
 
-    /// The rate of a policy; nil for no limit.
+    /// The rate of a rate limit; nil if the limit does not apply.
     package subscript(policy: LimitPolicy) -> Rate? {
         get { rates[policy] }
         set { rates[policy] = newValue }

@@ -6,7 +6,7 @@ import NIOConcurrencyHelpers
 package struct LimitedSource: Sendable, Hashable {
     /// An IPv4 address, or the /64 of an IPv6 address.
     package let address: UInt64
-    /// The /48 of an IPv6 address.
+    /// The /48 of an IPv6 address; nil for an IPv4 address.
     package let network: UInt64?
 
     package init(address: UInt64, network: UInt64?) {
@@ -38,7 +38,7 @@ package final class RateLimiter: Sendable {
         }
     }
 
-    /// The number of refusals by each policy since the start.
+    /// The number of requests that each rate limit has refused since the start of the process.
     package var refused: [LimitPolicy: Int] { refusals.withLockedValue { $0 } }
 
     /// Counts a request, or refuses it.
@@ -48,7 +48,8 @@ package final class RateLimiter: Sendable {
     ///   - application: The application of the request; nil for the administration.
     ///   - source: The source of the request. Nil if it is unknown, or if it is the application's own server: then the
     ///     request counts only for the application.
-    /// - Throws: `rate_limited`, with the policy's name as `limit` and the number of seconds to wait.
+    /// - Throws: `rate_limited`, with the name of the exceeded rate limit as `limit`, and the number of seconds to
+    ///   wait.
     package func take(
         _ operation: LimitedOperation,
         of application: ApplicationID?,

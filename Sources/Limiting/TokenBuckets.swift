@@ -1,29 +1,33 @@
-/// Token buckets.
+/// A table of token buckets, which count the requests of sources, networks and applications against rate limits.
 ///
 /// Each bucket is stored as the time at which it will be full again; a full bucket is not stored. This is the generic
-/// cell rate algorithm (ITU-T I.371). Pure; times are nanoseconds of a monotonic clock.
+/// cell rate algorithm (ITU-T I.371).
 ///
-/// The number of buckets is bounded. When all buckets are in use, the sources without a bucket share one bucket of
-/// their policy, for newcomers. This bucket admits as much as many sources together. So an attacker with many addresses
-/// neither grows the table nor keeps known sources out.
+/// The number of buckets is limited. When the table is full, all sources without a bucket share one bucket per rate
+/// limit. This bucket admits as many requests as the buckets of several sources together. An attacker with many
+/// addresses thus neither grows the table nor keeps out sources that have a bucket.
+///
+/// This type reads no clock: the caller passes the time in nanoseconds of a monotonic clock.
 package struct TokenBuckets: Sendable {
     /// The key of a bucket: a hash of what is counted, keyed with a secret of the process.
     package typealias Key = Int
 
-    /// The time at which each bucket will be full again.
+    /// The time at which each bucket will be full again, in nanoseconds of a monotonic clock.
     private var full: [Key: Int64] = [:]
     private var lastSweep: Int64 = .min
     private let max: Int
 
     /// The rate of the bucket that sources without a bucket of their own share, as a multiple of one source's rate.
     static let newcomersShare: Int64 = 16
-    /// Nanoseconds between two removals of full buckets.
+    /// The minimum time between two removals of full buckets from the table, in nanoseconds.
     static let sweepInterval: Int64 = 1_000_000_000
-    /// Returns the key of the bucket that a policy's sources share if they have no bucket of their own.
+    /// Returns the key of the bucket that all sources without a bucket of their own share for a rate limit.
     ///
     /// The key is negative, so that no source has this key.
     static func newcomers(of policy: Int) -> Key { -1 - policy }
 
+    /// Creates an empty table.
+    ///
     /// - Parameter max: The maximum number of stored buckets.
     package init(max: Int = 65_536) {
         self.max = max
@@ -35,7 +39,8 @@ package struct TokenBuckets: Sendable {
     ///
     /// - Parameters:
     ///   - key: The key of the bucket.
-    ///   - policy: The index of the policy, for its newcomers' bucket.
+    ///   - policy: The index of the rate limit. If the table has no room for a new bucket, the token comes from the
+    ///     shared bucket of this rate limit.
     ///   - rate: The rate at which the bucket fills, and its capacity.
     ///   - now: The current time.
     /// - Returns: Nil if there was a token; otherwise the nanoseconds until there is one.
@@ -76,6 +81,6 @@ package struct TokenBuckets: Sendable {
 }
 
 extension Rate {
-    /// The nanoseconds in which a bucket gains one token.
+    /// The time in nanoseconds in which a token bucket with this rate gains one token.
     var interval: Int64 { Swift.max(unit.nanoseconds / permits, 1) }
 }

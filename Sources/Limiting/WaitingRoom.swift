@@ -10,27 +10,31 @@ enum Turn {
     case missed
 }
 
-/// A queue for a bounded number of concurrent operations.
+/// A queue that decides which operations may run at the same time, and which wait or are refused.
 ///
-/// It is fair between applications and sources. Each application has a line of waiters. The lines are served in turn,
-/// and no waiter waits beyond its deadline. Within a line, the sources of requests take turns in the same way.
+/// A running operation holds a place. The number of places is limited, and so is the number of waiting operations
+/// (waiters).
 ///
-/// If the room is full, a new waiter takes the place of the last waiter of the application or source with the most
-/// waiters. So a source that sends more than can be done delays only its own requests, and some of these are refused.
+/// The queue is fair between applications and sources. Each application has a line of waiters. The lines are served in
+/// turn, and no waiter waits beyond its deadline. Within a line, the sources of requests take turns in the same way.
 ///
-/// The number of concurrent operations adapts to how long operations take (`AdaptiveLimit`), in total and for each
-/// application. If the room spares places, an application that is alone gets only three quarters of them, so that
-/// another application finds one. Beside other applications, the limit of an application with slow writes shrinks. So a
-/// locked table blocks few connections, and other applications continue.
+/// If the queue is full, a new waiter replaces the last waiter of the application or source with the most waiters. A
+/// source that sends too many requests thus delays only its own requests, and some of these are refused.
 ///
-/// Pure; a waiter is a value of the caller, and the caller gets it back.
+/// The number of places adapts to how long operations take (`AdaptiveLimit`), in total and for each application. With
+/// `sparesPlaces`, an application that is alone gets only three quarters of the places, so that another application
+/// finds one. While there are other applications, the limit of an application with slow writes shrinks. A locked table
+/// thus blocks few connections, and other applications continue.
+///
+/// This type reads no clock and resumes no waiter: the caller passes the time, and gets back each waiter whose turn has
+/// come.
 struct WaitingRoom<Waiter: Sendable>: Sendable {
     typealias Instant = ContinuousClock.Instant
 
     enum Arrival {
         case admitted
         case waiting
-        /// The waiter has taken the place of another waiter, which no longer waits.
+        /// The new operation waits in place of another waiter, which is removed from the queue and must be refused.
         case waitingInstead(of: Waiter)
         /// The queue was full, and the operation was refused.
         case refused
@@ -38,14 +42,16 @@ struct WaitingRoom<Waiter: Sendable>: Sendable {
 
     private struct Line: Sendable {
         var held = 0
-        /// The waiters by source; nil stands for all unknown sources.
+        /// The application's waiting operations, in one queue for each source.
         ///
-        /// No queue is empty.
+        /// The key nil stands for all unknown sources. A source without waiting operations has no entry.
         var queues: [String?: Deque<(waiter: Waiter, until: Instant)>] = [:]
         /// The sources that have waiters, each once, in the order of their turns.
         var sources: Deque<String?> = []
         var waiting = 0
-        /// The application's limit while there are other applications.
+        /// The maximum number of running operations of the application while other applications use the queue.
+        ///
+        /// It adapts to how long the operations take.
         var limit: AdaptiveLimit
         var lastSeen: Instant
 
@@ -100,18 +106,24 @@ struct WaitingRoom<Waiter: Sendable>: Sendable {
     }
 
     private(set) var limit: AdaptiveLimit
-    /// The least limit of an application while there are other applications, however slow its writes are.
+    /// The minimum of the limit on the running operations of one application, however slow its writes are.
+    ///
+    /// It applies while there are other applications.
     private let minOfOne: Int
-    /// Whether an application that is alone must leave a quarter of the places free for others.
+    /// Whether an application may hold at most three quarters of the places for running operations.
+    ///
+    /// With it, an application that arrives later finds a place at once, even if another one was alone before.
     private let sparesPlaces: Bool
-    /// How long a waiter without a deadline of its own waits.
+    /// How long an operation waits for its turn if the caller gives no deadline.
     private let timeout: Duration
-    /// The maximum number of waiters in the room.
+    /// The maximum number of operations that wait in the queue.
     private let max: Int
 
     private(set) var held = 0
     private(set) var waiting = 0
-    /// For each application with requests in the last seconds, its waiters and its limit.
+    /// For each application, its waiting operations and its limit.
+    ///
+    /// An application stays in the table for some seconds after its last operation.
     private var lines: [ApplicationID: Line] = [:]
     /// The applications that have waiters, each once, in the order of their turns.
     private var turns: Deque<ApplicationID> = []
@@ -120,7 +132,7 @@ struct WaitingRoom<Waiter: Sendable>: Sendable {
 
     private var lastLook: Instant?
 
-    /// How long the room remembers an application and its limit.
+    /// How long the queue remembers an application and its adapted limit after the last request of the application.
     static var memory: Duration { .seconds(10) }
 
     init(limit: AdaptiveLimit, minOfOne: Int, sparesPlaces: Bool = true, timeout: Duration, max: Int) {
@@ -131,7 +143,7 @@ struct WaitingRoom<Waiter: Sendable>: Sendable {
         self.max = max
     }
 
-    /// Returns the number of places that an application may hold.
+    /// Returns how many operations an application may run at the same time.
     private func places(of line: Line) -> Int {
         let largest = sparesPlaces ? Swift.max(limit.limit - limit.limit / 4, 1) : limit.limit
         return lines.count > 1 ? min(line.limit.limit, largest) : largest
@@ -139,7 +151,9 @@ struct WaitingRoom<Waiter: Sendable>: Sendable {
 
     func held(by application: ApplicationID) -> Int { lines[application]?.held ?? 0 }
 
-    /// Takes a place if one is free and the application has no waiters.
+    /// Takes a place for an operation if one is free and the application has no waiting operations.
+    ///
+    /// - Returns: Whether the operation may run now.
     mutating func enter(_ application: ApplicationID, at now: Instant) -> Bool {
         see(application, at: now)
         guard let line = lines[application], held < limit.limit, line.held < places(of: line), line.waiting == 0
@@ -148,15 +162,16 @@ struct WaitingRoom<Waiter: Sendable>: Sendable {
         return true
     }
 
-    /// Takes a place or waits for one.
+    /// Takes a place for an operation, or puts the operation into the queue.
     ///
     /// - Parameters:
-    ///   - waiter: The waiter, which the caller gets back.
-    ///   - application: The application of the request.
+    ///   - waiter: A value for the waiting operation. The caller gets it back when the operation may run, or must be
+    ///     refused.
+    ///   - application: The application of the operation.
     ///   - source: The source of the request; nil if unknown.
-    ///   - until: The deadline of the wait; nil for the room's own timeout.
+    ///   - until: The deadline of the wait; nil for the timeout of the queue.
     ///   - now: The current time.
-    /// - Returns: Whether the waiter got a place, waits or was refused.
+    /// - Returns: Whether the operation may run now, waits or is refused.
     mutating func arrive(
         _ waiter: Waiter,
         of application: ApplicationID,
@@ -180,7 +195,7 @@ struct WaitingRoom<Waiter: Sendable>: Sendable {
         return displaced.map(Arrival.waitingInstead) ?? .waiting
     }
 
-    /// Removes and returns a waiter in favor of a new one; nil if the new one must be refused.
+    /// Removes and returns a waiter from the full queue to make room for a new one; nil if the new one must be refused.
     ///
     /// The removed waiter is the last one of the application with the most waiters, if that application has at least
     /// two more waiters than the application of the new one. Otherwise, it is the last one of the source with the most
@@ -200,13 +215,13 @@ struct WaitingRoom<Waiter: Sendable>: Sendable {
         return displaced
     }
 
-    /// Gives back the place of an operation that has ended.
+    /// Gives back the place of an operation that has ended, and gives free places to waiting operations.
     ///
     /// - Parameters:
     ///   - application: The application that held the place.
     ///   - took: How long the place was held.
     ///   - now: The current time.
-    /// - Returns: The waiters whose turn has come. Each of them holds a place.
+    /// - Returns: The waiters whose turn has come. Each of them now holds a place, so its operation may run.
     mutating func leave(_ application: ApplicationID, took: Duration, at now: Instant) -> [Waiter] {
         held -= 1
         lines[application]?.held -= 1

@@ -5,15 +5,15 @@ package import Logging
 package import Secrets
 package import Store
 
-/// The content of a link to the account page, encrypted in the link.
+/// The data in a link to the account page.
+///
+/// The link contains the data in encrypted form.
 struct AccountLink: EncryptedInTransit {
     static let keyName = "federation: links to the account page"
 
-    /// The SHA-256 of the token that names the session.
-    ///
-    /// That session requested the link.
+    /// The SHA-256 of the token of the session that requested the link.
     let session: [UInt8]
-    /// Unix seconds.
+    /// The expiry of the link, in Unix seconds.
     let endsAt: Int64
 
     /// The seconds that may pass between the client's request for the link and the opening of the page.
@@ -41,9 +41,9 @@ struct AccountLink: EncryptedInTransit {
     }
 }
 
-/// Single-use links that a client requests for the user of a session.
+/// Makes and opens links to the account page: the page where a user manages their own account.
 ///
-/// A link opens the account page for this user.
+/// A client requests a link for the user of its session. The link is single-use, and opens the page for this user.
 package struct AccountLinks: Sendable {
     let store: Store
     let sessions: Sessions
@@ -97,7 +97,7 @@ package struct AccountLinks: Sendable {
     /// Makes a link to the account page for the user of a session.
     ///
     /// - Returns: The link, and its expiry in milliseconds since 1970 UTC.
-    /// - Throws: The errors of `page`; `session_invalid`, `account_disabled`.
+    /// - Throws: The errors of `page(of:)`; `session_invalid`, `account_disabled`.
     package func makeLink(
         ofSession token: SessionToken?,
         in loaded: LoadedApplication
@@ -111,17 +111,17 @@ package struct AccountLinks: Sendable {
 
     /// Returns the user whose account a link opens.
     ///
-    /// The link remains unused.
+    /// This does not use up the link, which is single-use.
     ///
-    /// - Throws: `login_state_invalid` if the link has expired or belongs to another application, or if the app's
-    ///   session has ended; `account_disabled`.
+    /// - Throws: `login_state_invalid` if the link has expired or belongs to another application, or if the session
+    ///   that requested the link has ended; `account_disabled`.
     package func owner(of link: String, in loaded: LoadedApplication) async throws(Failure) -> User {
         guard let (link, _) = opened(link, of: loaded) else { throw Self.invalid }
         guard let user = try await sessions.user(ofHash: link.session, in: loaded) else { throw Self.invalid }
         return user
     }
 
-    /// Returns the decoded link and its encrypted bytes; nil for an invalid link.
+    /// Decodes and decrypts a link; nil for an invalid or expired link.
     private func opened(_ link: String, of loaded: LoadedApplication) -> (link: AccountLink, encrypted: [UInt8])? {
         guard let encrypted = Base64URL.decode(link.utf8),
             let link = AccountLink(
@@ -134,13 +134,14 @@ package struct AccountLinks: Sendable {
         return (link, encrypted)
     }
 
-    /// Uses up a link, and opens a session of the account page for the user whose session requested the link.
+    /// Uses up a single-use link, and opens a session of the account page for the user whose session requested the
+    /// link.
     ///
     /// Both sessions exist at the same time. The session of the account page ends when the requesting session ends, or
     /// earlier.
     ///
     /// - Throws: `login_state_invalid` if the link has been used, has expired or belongs to another application, or if
-    ///   the app's session has ended; `account_disabled`.
+    ///   the requesting session has ended; `account_disabled`.
     package func openSession(
         by link: String,
         in loaded: LoadedApplication,

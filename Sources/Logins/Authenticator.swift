@@ -12,7 +12,7 @@ package import Store
 // the application may change, even repeatedly. The authenticated user stays the same. The write uses the current
 // configuration.
 
-/// A running login to an application.
+/// A login that is in progress: the client's request, the application, and the deadlines.
 struct LoginAttempt: Sendable {
     let request: LoginRequest
     var loaded: LoadedApplication
@@ -33,14 +33,14 @@ struct LoginAttempt: Sendable {
     }
 }
 
-/// An authenticated login: the result that the provider verified, and further inputs of the write.
+/// A login whose credential the provider has verified, before the user and the session are written to the database.
 ///
 /// A class, since a suspended login would otherwise hold a copy in the frame of each waiting function.
 final class AuthenticatedLogin: Sendable {
     let result: AuthenticationResult
     /// The mapping that the client sent, in this request or in an earlier step of the login.
     let mapping: JSONValue?
-    /// The single-use credential that the write uses up; nil for a reusable credential.
+    /// The record that marks a single-use credential as used, when the login is written; nil for a reusable credential.
     let once: SingleUse?
     /// The second factor that finishes a pending login.
     let factor: FactorProof?
@@ -66,7 +66,7 @@ final class AuthenticatedLogin: Sendable {
     }
 }
 
-/// Has the provider verify the credential of a login, and then calls the write of the login.
+/// Verifies the provider's credential of a login, and then calls a closure that writes the login to the database.
 package struct Authenticator: Sendable {
     let store: Store
     let directory: ApplicationDirectory
@@ -88,12 +88,12 @@ package struct Authenticator: Sendable {
         self.random = random
     }
 
-    /// Has the provider verify the credential of an attempt, and writes the user.
+    /// Verifies the provider's credential of a login, and calls `write`, which writes the user to the database.
     ///
     /// The write uses the current configuration of the application. If the configuration changes during the write, the
-    /// write is repeated until the attempt's deadline. The provider is asked again only if the application now needs
-    /// other fields of the profile, or if the application's setup with the provider has changed. The provider is never
-    /// asked again about a credential that is used up.
+    /// write is repeated until the login's deadline. The credential is verified again only if the application now needs
+    /// other fields of the profile, or if the application's options for the provider have changed. A credential that is
+    /// used up is never verified again.
     func withAuthentication<Result>(
         of attempt: LoginAttempt,
         write: (AuthenticatedLogin, LoginPlan, LoginAttempt) async throws(Failure) -> StatementOutcome<Result>
@@ -111,7 +111,7 @@ package struct Authenticator: Sendable {
         }
     }
 
-    /// Writes the user of a login that is verified already, when the provider cannot be asked again.
+    /// Calls `write` for a login whose credential is already verified, and does not verify the credential again.
     func withAuthentication<Result>(
         _ login: AuthenticatedLogin,
         in attempt: LoginAttempt,
@@ -124,9 +124,9 @@ package struct Authenticator: Sendable {
         }
     }
 
-    /// Has the provider verify the credential.
+    /// Verifies the provider's credential of a login.
     ///
-    /// If the credential is a login code, redeems the code instead.
+    /// If the request has a login code of this service instead, redeems the code.
     private func authenticate(
         _ attempt: LoginAttempt
     ) async throws(Failure) -> (login: AuthenticatedLogin, plan: LoginPlan) {
@@ -164,7 +164,7 @@ package struct Authenticator: Sendable {
         return (login, try attempt.plan(withMapping: mapping))
     }
 
-    /// Returns the record by which the write uses up a single-use credential.
+    /// Returns the record by which the database marks a single-use credential as used.
     ///
     /// - Throws: `credential_invalid` if the credential needs a nonce of this service and has another one.
     private func singleUse(
@@ -190,14 +190,15 @@ package struct Authenticator: Sendable {
 }
 
 extension LoginAttempt {
-    /// Returns the mapping and the SQL statements of a login, with the mapping that the client sent.
+    /// Returns the cached mapping and SQL statements for a login with the given client mapping.
     fileprivate func plan(withMapping mapping: JSONValue?) throws(Failure) -> LoginPlan {
         try loaded.plan(for: request.provider, clientMapping: mapping)
     }
 
-    /// Returns the mapping and the SQL statements of a login, by the application's current configuration.
+    /// Returns the mapping and the SQL statements of a login after the application's configuration has changed.
     ///
-    /// Nil if the provider has to be asked again.
+    /// Nil if the credential must be verified again: the application now needs other fields of the profile, or has
+    /// other options for the provider.
     fileprivate func plan(
         for login: AuthenticatedLogin,
         authenticatedBy former: LoginPlan,

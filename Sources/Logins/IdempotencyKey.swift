@@ -25,7 +25,7 @@ package struct IdempotencyKey: Sendable {
         owner = Digest.sha256("idempotency key " + text) + Digest.sha256(request)
     }
 
-    /// Refuses this request if its key was used with another request.
+    /// Throws an error if another request has used the same `Idempotency-Key`, with another method, path or body.
     ///
     /// - Parameter owner: The ``owner`` of the request that has used up the credential.
     /// - Throws: `idempotency_key_reused`.

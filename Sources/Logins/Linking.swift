@@ -54,7 +54,7 @@ package struct Linking: Sendable {
         self.limits = limits
     }
 
-    /// Links the identity of a fresh credential to the user of a session (decision D6).
+    /// Links an identity, shown by a provider's credential, to the user of a session (decision D6).
     ///
     /// An equal e-mail address never links an identity. An identity that belongs to another user is refused.
     ///
@@ -66,7 +66,8 @@ package struct Linking: Sendable {
     /// authenticates the user anew.
     ///
     /// Linking makes a guest a user with an identity. If the application then requires a second factor, the request
-    /// becomes a pending login of the guest. The end of the pending login finishes the linking.
+    /// becomes a pending login of the guest. When the guest shows or enrols the second factor, the login and the
+    /// linking are complete.
     ///
     /// - Throws: The errors of a login; `session_invalid`, `identity_taken`, `reauthentication_required`.
     package func link(
@@ -153,8 +154,8 @@ package struct Linking: Sendable {
     /// Unlinks a login method, which is an identity or the password, from the user of a session.
     ///
     /// Ends the sessions that the login method opened, except the session of the request. If the service keeps a token
-    /// of the identity, it also revokes our permissions at the provider. A mail tells the user. The mail's link
-    /// restores the login method.
+    /// of the identity, it also asks the provider to withdraw the permissions that the user granted to the app. The
+    /// service tells the user by a mail, with a link that restores the login method.
     ///
     /// - Parameters:
     ///   - method: The login method to unlink.

@@ -28,7 +28,7 @@ package struct LoginOutcome: Sendable {
         case passkey
     }
 
-    /// The kind of credential.
+    /// The kind of credential of a login, as a label of metrics.
     ///
     /// `code` also counts the request that finishes a pending login by a provider.
     package enum Credential: String, Sendable {
@@ -51,17 +51,17 @@ package struct LoginOutcome: Sendable {
     package let result: Result
     /// The time from the parsing of the request to the end of the login.
     package let duration: Duration
-    /// The id of the request, as in the log lines of the request; `source` is the network address that sent it.
+    /// The id of the HTTP request, which the log lines of the request contain, too.
     package let request: String?
     package let source: String?
     package let userAgent: String?
-    /// The id of the new session, as in lists of sessions.
+    /// The id of the new session, as lists of sessions show it.
     package let session: String?
 }
 
-/// The only reporter of login outcomes.
+/// Reports the outcome of each login, to the log and to an observer.
 ///
-/// It reports to the log and to an observer.
+/// No other code reports the outcome of a login.
 package struct LoginLog: Sendable {
     let events: EventLog
     /// Receives the outcome of every login.
@@ -76,16 +76,16 @@ package struct LoginLog: Sendable {
 
     /// The text that identifies a login attempt.
     ///
-    /// The log line of a refused login has a pseudonym of this text.
+    /// The log line of a refused login contains a pseudonym in place of this text.
     package enum Subject: Sendable {
         case credential(CredentialFields)
         case code(Secret?)
         case login(String)
     }
 
-    /// Performs a login and reports its outcome.
+    /// Runs a login by a provider, given as `body`, and reports its outcome.
     ///
-    /// - Throws: The errors of the body, as logged.
+    /// - Throws: The error of `body`, marked as logged.
     package func telling(
         of subject: Subject,
         by provider: ProviderName,
@@ -104,9 +104,11 @@ package struct LoginLog: Sendable {
         }
     }
 
-    /// Performs a login that has no credential to pseudonymize, and reports its outcome as an event.
+    /// Runs a login without a credential of a provider, given as `body`, and reports its outcome.
     ///
-    /// - Throws: The errors of the body, as logged.
+    /// The log line has the message `event`.
+    ///
+    /// - Throws: The error of `body`, marked as logged.
     package func telling<Result>(
         of event: String,
         by method: LoginOutcome.Method,
@@ -174,6 +176,8 @@ package struct LoginLog: Sendable {
         }
     }
 
+    /// Passes the outcome of a login to the observer.
+    ///
     /// - Returns: The duration of the login.
     @discardableResult
     private func observe(

@@ -13,7 +13,7 @@ enum LoginStage: Sendable {
     /// The statement that writes identity, user and session.
     case write
 
-    /// Begins the stage; the caller must call `end()` on the result.
+    /// Begins to measure a stage of a login; the caller must call `end()` on the result.
     func begin() -> Running {
         let span = InstrumentationContext.current.map { startSpan("login \(self)", context: $0) }
         return Running(timer: timer, span: span, began: .now)
@@ -22,7 +22,7 @@ enum LoginStage: Sendable {
     /// A running stage.
     struct Running: Sendable {
         fileprivate let timer: Timer
-        /// Nil without tracing.
+        /// The span of the stage in the trace; nil without tracing.
         fileprivate let span: (any Span)?
         fileprivate let began: ContinuousClock.Instant
 
@@ -55,7 +55,7 @@ enum LoginStage: Sendable {
 enum SessionCounters {
     /// The number of checked session tokens that named a live session.
     ///
-    /// `none` counts the tokens that named none, and `unknown` the checks that failed.
+    /// `none` counts the tokens that named no live session, and `unknown` counts the checks that failed.
     static let live = checks("live")
     static let none = checks("none")
     static let unknown = checks("unknown")

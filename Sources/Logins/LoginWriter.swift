@@ -8,9 +8,9 @@ import Providers
 package import Secrets
 package import Store
 
-/// The writer of authenticated logins.
+/// Writes authenticated logins to the database.
 ///
-/// One statement writes the identity, the user and the session.
+/// One SQL statement writes the identity, the user and the session.
 package struct LoginWriter: Sendable {
     let store: Store
     let masterKeys: MasterKeys
@@ -69,7 +69,8 @@ package struct LoginWriter: Sendable {
         }
     }
 
-    /// Writes an authenticated login for the identity's user, or for the user to whom the identity is being linked.
+    /// Writes an authenticated login to the database: for the identity's user, or for the user to whom the identity is
+    /// being linked.
     func write(
         _ mapped: MappedProfile,
         of login: AuthenticatedLogin,
@@ -124,12 +125,12 @@ package struct LoginWriter: Sendable {
         }
     }
 
-    /// Returns the failure with the pending login if the login needs a second factor.
+    /// Adds the pending login to the failure of a login that needs a second factor.
     ///
     /// Returns any other failure unchanged.
     ///
-    /// By now, the login has used up its single-use credential, except at the login of a guest or of an invited user:
-    /// their transaction was rolled back. For these logins, this method uses up the credential.
+    /// Usually, the login has already used up its single-use credential. For a guest or an invited user, the failure
+    /// has rolled back the transaction and the use of the credential with it. Then this method uses up the credential.
     func putOff(
         _ failure: Failure,
         _ login: AuthenticatedLogin,

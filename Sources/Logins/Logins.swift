@@ -26,7 +26,8 @@ package final class LoginRequest: Sendable {
     ///
     /// Exactly one credential is expected.
     package let credential: CredentialFields
-    /// The client's own mapping: an object of field → property.
+    /// The mapping that the client sent: a JSON object whose names are the provider's fields and whose values are
+    /// properties.
     package let mapping: JSONValue?
     /// The id of the provider's app for which the credential was issued.
     package let appID: String?

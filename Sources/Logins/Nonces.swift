@@ -8,11 +8,11 @@ import SignedTokens
 /// A nonce for one login with an ID token.
 package struct IssuedNonce: Sendable {
     package let nonce: Secret
-    /// The expiry in Unix milliseconds, as everywhere on the wire.
+    /// The expiry in Unix milliseconds.
     package let expires: Int64
 }
 
-/// The issuer and verifier of nonces for ID tokens.
+/// Issues and verifies the nonces that clients put into ID tokens.
 package struct Nonces: Sendable {
     let masterKeys: MasterKeys
     let clock: WallClock

@@ -7,8 +7,8 @@ extension Sessions {
     /// Returns the live sessions of the user: first the session of the request, then the others from the newest to the
     /// oldest.
     ///
-    /// If the log of logins still has the login that opened a session, the session has the network address and the user
-    /// agent of that login.
+    /// If the log of logins still contains the login that opened a session, the result has the network address and the
+    /// user agent of that login.
     package func sessions(
         ofSession token: SessionToken?,
         in loaded: LoadedApplication

@@ -43,11 +43,11 @@ package struct ProviderTokens: Sendable {
         self.clock = clock
     }
 
-    /// Returns the kept token of the identity that opened the session.
+    /// Returns the provider token that the service keeps for the identity that opened the session.
     ///
     /// - Throws: `session_invalid` or `account_disabled` if the session cannot be used; `not_found` if the application
-    ///   returns no tokens or keeps none of this identity; `credential_revoked` and `credential_expired` if the token
-    ///   is no longer usable.
+    ///   returns no tokens to clients, or if the service keeps none for the identity; `credential_revoked` and
+    ///   `credential_expired` if the token is no longer usable.
     package func keptToken(
         ofSession token: SessionToken?,
         at provider: ProviderName,

@@ -10,7 +10,7 @@ package struct ReverseAuth: Sendable {
     package let parameters: String
 }
 
-/// The service's part of Twitter's reverse auth: it fetches the parameters that a device adds to its own request.
+/// Twitter's reverse auth: fetches the signed parameters that an iOS device sends to Twitter in a request of its own.
 package struct ReverseAuthorization: Sendable {
     let admission: Admission
     let limits: Limits
@@ -23,9 +23,9 @@ package struct ReverseAuthorization: Sendable {
         self.limits = limits
     }
 
-    /// Fetches the parameters of reverse auth for an app.
+    /// Fetches the parameters of Twitter's reverse auth for an app of the application.
     ///
-    /// Without an app id, uses the first app.
+    /// Without an app id, uses the application's first app.
     ///
     /// - Throws: `provider_not_configured`, `not_found`, `overloaded`, and the errors of the provider.
     package func reverseAuth(

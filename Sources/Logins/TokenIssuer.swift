@@ -4,9 +4,9 @@ package import Encodings
 import Secrets
 package import Store
 
-/// A signed token.
+/// A signed token that a client presents to other services.
 ///
-/// Another service verifies the user by it, without a request to this service.
+/// They recognize the user by the token, without a request to this service.
 package struct IssuedToken: Sendable {
     /// A JWT in its compact form.
     package let text: Secret
@@ -14,9 +14,7 @@ package struct IssuedToken: Sendable {
     package let expires: Int64
 }
 
-/// The issuer of signed tokens.
-///
-/// Other services recognize a user by such a token.
+/// Issues signed tokens, by which other services recognize a user.
 package struct TokenIssuer: Sendable {
     let store: Store
     let sessions: Sessions
@@ -118,7 +116,7 @@ struct TokenClaims {
     let roles: [String]
     let seconds: Int64
     let id: String
-    /// Unix seconds.
+    /// The current time in Unix seconds.
     let now: Int64
 
     var json: JSONObject {
@@ -135,16 +133,15 @@ struct TokenClaims {
 }
 
 extension SessionProofs {
-    /// Whether the user has shown two factors.
+    /// Whether the user of the session was authenticated with two factors.
     ///
-    /// A passkey that has verified its user counts as two.
-    ///
-    /// A login by a server's API key counts as no factor.
+    /// A login by a passkey counts as two factors, if the authenticator has verified its user. A login by a server's
+    /// API key counts as no factor.
     fileprivate var isTwofold: Bool { factor != nil && authenticated > 0 }
 
-    /// The authentication methods by RFC 8176.
+    /// The methods by which the user was authenticated, for the claim `amr` (RFC 8176).
     ///
-    /// For a login by a provider, that RFC has no name: `fed` stands for it.
+    /// RFC 8176 has no name for a login by a provider; `fed` stands for such a login.
     fileprivate var methods: [String] {
         var methods: [String] = []
         switch method {

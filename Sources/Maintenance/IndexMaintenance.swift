@@ -3,9 +3,11 @@ import Domain
 import Logging
 import Store
 
-/// The background work that builds and drops PostgreSQL indexes of users' properties as operators declare them.
+/// The background work that builds and drops PostgreSQL indexes, so that users' properties have an index as operators
+/// declare.
 ///
-/// It works right after a change. It also works periodically, since the cause of an earlier failure may be gone.
+/// It runs soon after an operator has changed a declaration. It also runs periodically, since the cause of an earlier
+/// failure may be gone.
 struct IndexMaintenance: Sendable {
     let store: Store
     let directory: ApplicationDirectory
@@ -16,7 +18,7 @@ struct IndexMaintenance: Sendable {
 
     /// Runs until the task is cancelled.
     func run() async {
-        /// The revision and the time of the last look at each application.
+        /// For each application, when its indexes were last checked, and at which revision of its configuration.
         var looks: [ApplicationID: (revision: Int64, moment: ContinuousClock.Instant)] = [:]
         var forgotten: ContinuousClock.Instant?
         while !Task.isCancelled {
@@ -39,7 +41,7 @@ struct IndexMaintenance: Sendable {
         }
     }
 
-    /// Builds and drops indexes as declared.
+    /// Builds and drops indexes of an application's properties until each property has an index as declared.
     ///
     /// - Returns: Whether the application needs no retry in the next round.
     private func reconcile(_ application: Application) async -> Bool {

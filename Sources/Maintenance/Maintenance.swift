@@ -64,9 +64,9 @@ package struct Maintenance: Sendable {
         }
     }
 
-    /// The maximum number of concurrent checks.
+    /// The maximum number of kept tokens that an instance checks at the same time.
     private static let concurrentChecks = 4
-    /// The number of rounds between two purges.
+    /// The number of rounds of background work from one purge of expired rows to the next.
     private static let roundsToPurge = 12
     /// The maximum number of applications purged in one round.
     ///
@@ -145,7 +145,7 @@ package struct Maintenance: Sendable {
 
     // MARK: Checks
 
-    /// Claims a batch of identities for this instance, and checks their kept tokens.
+    /// Claims a batch of identities for this instance, and checks the access tokens that the service keeps for them.
     ///
     /// - Returns: Whether more checks may be due now.
     private func checkBatch(
@@ -185,7 +185,9 @@ package struct Maintenance: Sendable {
         return claimed.count == batchSize && found.left == 0
     }
 
-    /// Checks one identity at its turn, unless the claim has expired or requests to the provider must pause.
+    /// Checks the kept token of one identity when it is its turn.
+    ///
+    /// It checks nothing if the claim of this instance expires before that, or if requests to the provider must pause.
     private func work(
         on identity: KeptIdentity,
         of provider: any TokenChecking,
@@ -222,7 +224,10 @@ package struct Maintenance: Sendable {
         }
     }
 
-    /// The number of checks that fit into half a lease, even at the slow pace.
+    /// The number of identities that this instance claims at once.
+    ///
+    /// The checks of these identities take at most about half of the time for which the claim is valid, even with the
+    /// longer pauses for a provider whose rate limit is nearly used up.
     private var batchSize: Int {
         let checks = Double(settings.checksPerSecond) * (settings.lease / .seconds(1)) / Double(2 * Self.slowness)
         return min(max(Int(checks), 1), 200)
@@ -230,11 +235,12 @@ package struct Maintenance: Sendable {
 
     /// The factor by which the pauses between checks are longer when an app has used up much of its rate limit.
     private static let slowness = 4
-    /// The time limit of a check.
+    /// The time limit of the check of one kept token.
     ///
-    /// A check takes up to three requests.
+    /// A check sends up to three requests to the provider.
     private static let checkTime = Duration.seconds(10)
-    /// The minimum time that a lease must still have when a check begins.
+    /// The minimum time for which an instance's claim of an identity must still be valid when the check of its token
+    /// begins.
     private static let leastTime = Duration.milliseconds(500)
 
     // MARK: Erasures
@@ -330,10 +336,11 @@ package struct Maintenance: Sendable {
         }
     }
 
-    /// Purges ended sessions from a sixtieth of the table of sessions.
+    /// Purges ended sessions from a part of the table of sessions.
     ///
-    /// A small table is scanned as a whole. The scan of a large one is bounded, so the next application does not wait
-    /// for long. Each scan begins at a random place. In this way the scans of all instances reach all parts in time.
+    /// A small table is scanned as a whole. Of a large one, a call scans about a sixtieth, so that the next application
+    /// does not wait for long. Each scan begins at a random position. In this way the scans of all instances reach the
+    /// whole table in time.
     ///
     /// - Returns: The number of purged sessions.
     private func removeEndedSessions(of application: Application) async throws(Failure) -> Int {
@@ -347,14 +354,16 @@ package struct Maintenance: Sendable {
         return removed
     }
 
-    /// Returns the number of parts of 64 KiB in one scan: a sixtieth of the table's parts, at least 64 and at most 512.
+    /// Returns how many parts of 64 KiB of the table of sessions one scan for ended sessions covers.
+    ///
+    /// `parts` is the number of all parts of the table. The result is a sixtieth of them, but at least 64 (or the whole
+    /// table) and at most 512.
     static func partsOfTurn(_ parts: Int) -> Int { min(parts, max(64, min(parts / 60, 512))) }
 
     /// Purges guests without a session.
     ///
-    /// One call looks at some thousands of the guests.
-    ///
-    /// Each scan begins at a random id. In this way the scans of all instances reach all guests in time.
+    /// One call looks at a few thousand guests at most. It begins at a random id. In this way the calls of all
+    /// instances reach all guests in time.
     ///
     /// - Returns: The number of purged guests.
     private func removeLostGuests(of application: Application) async throws(Failure) -> Int {
@@ -393,7 +402,9 @@ package struct Maintenance: Sendable {
     private static let rowsAtOnce = 500
 }
 
-/// The start times of checks, with a pause after each.
+/// Assigns a start time to each check of a kept token.
+///
+/// A check names the pause after it. The next check starts when this pause has passed, or later.
 private final class Turns: Sendable {
     private let next = NIOLockedValueBox(ContinuousClock.now)
 
@@ -407,7 +418,7 @@ private final class Turns: Sendable {
 }
 
 extension LoadedApplication {
-    /// The providers whose tokens are kept.
+    /// The providers of the application that are configured so that the service keeps access tokens.
     fileprivate var providersWithTokens: [any TokenChecking] {
         configuredProviders.compactMap { $0 as? any TokenChecking }.filter { $0.tokenPolicy != nil }
     }

@@ -12,7 +12,7 @@ struct MaintenanceReport: Sendable {
     private var results: [String: Int] = [:]
     private var failures: [String: Int] = [:]
     private var cause: String?
-    /// The number of claimed identities left unchecked.
+    /// The number of identities that this instance claimed but did not check.
     ///
     /// Requests to the provider had to pause, or the claim had expired. A later round checks these identities.
     var left = 0
@@ -24,7 +24,7 @@ struct MaintenanceReport: Sendable {
     var guests = 0
     /// The number of purged rows of the log of logins, past their retention.
     var logins = 0
-    /// The number of deleted tokens that were useless or no longer to be kept.
+    /// The number of deleted access tokens of providers that were useless or no longer to be kept.
     var forgotten = 0
     /// The number of deletion requests that were carried out.
     var erased = 0
@@ -90,7 +90,7 @@ struct MaintenanceReport: Sendable {
         }
     }
 
-    /// Returns the end and the failures of the round, which operators can read.
+    /// Returns the end time and the failures of the round, which operators can read in the administration API.
     func round(endedAt moment: Int64) -> MaintenanceRounds.Round {
         MaintenanceRounds.Round(ended: moment, failures: failures, cause: cause)
     }

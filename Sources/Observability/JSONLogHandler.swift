@@ -19,10 +19,12 @@ package struct JSONLogHandler: LogHandler {
     private let output: LineOutput
     private let notices: NoticeLimit?
 
+    /// Creates a log handler that writes to the given output.
+    ///
     /// - Parameters:
     ///   - level: The lowest level that is written.
     ///   - output: The output for the lines.
-    ///   - notices: The limit for lines of the level `notice`. Clients can cause any number of these lines.
+    ///   - notices: The limit for lines of the level `notice`, of which clients can cause any number; nil for no limit.
     package init(level: LogLevel, output: LineOutput, notices: NoticeLimit? = nil) {
         self.level = level
         self.output = output
@@ -51,7 +53,7 @@ package struct JSONLogHandler: LogHandler {
         if event.level == .critical { output.flush() }
     }
 
-    /// Returns a line that ends with a line break.
+    /// Returns one event of the log as a line of JSON, with a line break at its end.
     static func line(level: Logger.Level, message: String, members: [(name: String, text: String)]) -> [UInt8] {
         var writer = JSONWriter(capacity: 320)
         writer.object { writer in

@@ -2,11 +2,11 @@ import Dispatch
 import Glibc
 import NIOConcurrencyHelpers
 
-/// A file descriptor to which whole lines are written.
+/// A file descriptor to which whole lines are written in the background.
 ///
-/// Logging only buffers a line. A dispatch queue collects lines for a few milliseconds and writes them with one call.
-/// So a reader that has stopped reading blocks no request. Lines beyond the capacity are dropped. When there is room
-/// again, a line states how many were dropped.
+/// ``write(_:)`` only adds a line to a buffer. A dispatch queue collects lines for a few milliseconds and writes them
+/// with one call. So requests do not wait if the reader of the output has stopped reading. Lines beyond the capacity of
+/// the buffer are dropped. When there is room again, a line states how many were dropped.
 package final class LineOutput: Sendable {
     private struct State {
         var waiting: [UInt8] = []

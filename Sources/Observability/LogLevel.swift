@@ -21,7 +21,7 @@ package final class LogLevel: Sendable {
     /// It is in force unless an operator has changed the level.
     package let configured: Logger.Level
     private let levels = Logger.Level.allCases
-    /// The index of the level in `levels`.
+    /// The index in `levels` of the level that is in force.
     ///
     /// It is an atomic, since every log statement reads it.
     private let position: Synchronization.Atomic<Int>
@@ -40,7 +40,9 @@ package final class LogLevel: Sendable {
         change.withLockedValue { State(level: current, until: $0.until) }
     }
 
-    /// Changes the level until the time has passed or the level is changed again.
+    /// Changes the level for a limited time, after which the configured level returns.
+    ///
+    /// A later call replaces this change.
     ///
     /// - Parameters:
     ///   - level: The new level.

@@ -3,11 +3,11 @@ import Logging
 import NIOConcurrencyHelpers
 import Synchronization
 
-/// A limit on the log lines of each kind in a second.
+/// Limits how many log lines of the same kind are written in a second.
 ///
-/// It keeps a client with endless refused requests from filling the disk. Lines beyond the limit are counted. At the
-/// latest one second after the first of them, a line states how many were left out. A kind is a message together with
-/// its `outcome` or `reason`. All of these are fixed texts of the service.
+/// So a client with endless refused requests cannot fill the disk. A kind is a message together with its `outcome` or
+/// `reason`. All of these are fixed texts of the service. Lines beyond the limit are left out and counted. About a
+/// second after the first of them, a line in the log states how many were left out.
 package final class NoticeLimit: Sendable {
     private let output: LineOutput
     private let repetitions: NIOLockedValueBox<Repetitions>
@@ -22,7 +22,7 @@ package final class NoticeLimit: Sendable {
         repetitions = NIOLockedValueBox(Repetitions(max: perSecond))
     }
 
-    /// Counts a line, and returns whether the line may be written.
+    /// Counts a line, and returns whether the limit allows to write the line.
     func admits(_ kind: Repetitions.Kind) -> Bool {
         switch repetitions.withLockedValue({ $0.count(kind, at: .now) }) {
         case .written: return true
@@ -47,9 +47,9 @@ package final class NoticeLimit: Sendable {
     }
 }
 
-/// The number of lines of each kind in the current second.
+/// Counts the log lines of each kind within a second, and decides which of them exceed the limit.
 ///
-/// Callers pass the current time.
+/// The type has no clock: callers pass the current time.
 struct Repetitions: Sendable {
     typealias Instant = ContinuousClock.Instant
 

@@ -1,4 +1,6 @@
-/// The encoding Base32 (RFC 4648 §6), in which authenticator apps take a secret by scan or by hand.
+/// The encoding Base32 (RFC 4648 §6).
+///
+/// Authenticator apps take a secret in this form, from a QR code or typed by the user.
 package enum Base32 {
     /// Encodes bytes in upper case, without padding, which the Key URI format omits.
     package static func encode(_ bytes: [UInt8]) -> String { encode(bytes, in: alphabet) }

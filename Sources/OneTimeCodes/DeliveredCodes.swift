@@ -1,18 +1,20 @@
 package import Crypto
 package import Domain
 
-/// One-time codes of six digits, for delivery by SMS or by mail.
+/// Computes one-time codes of six digits, for delivery by SMS or by mail.
 ///
-/// No code is stored: each is computed from its purpose.
+/// The codes are not stored: each is computed from a secret key and from the bytes of its purpose.
 package struct DeliveredCodes: Sendable {
     private let key: SymmetricKey
 
-    /// Creates the codes that are computed with a key.
+    /// Stores the key from which the codes are computed.
     ///
     /// - Parameter key: A key that has no other use.
     package init(key: SymmetricKey) { self.key = key }
 
-    /// Returns the code for a purpose; equal bytes give the same code, so each purpose needs bytes of its own.
+    /// Returns the code for a purpose.
+    ///
+    /// Equal bytes give the same code, so each purpose must have different bytes.
     package func code(for purpose: [UInt8]) -> Secret { Secret(digits(for: purpose).text) }
 
     /// Returns whether a user's input is the code for a purpose, in constant time.

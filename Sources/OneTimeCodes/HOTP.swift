@@ -1,8 +1,8 @@
 import Crypto
 
-/// The number of a one-time password by counter (RFC 4226), with HMAC-SHA-1, which all authenticator apps use.
+/// Computes one-time passwords by counter (RFC 4226), with HMAC-SHA-1, which all authenticator apps use.
 enum HOTP {
-    /// Returns the 31 bits that RFC 4226 §5.3 takes from the HMAC; their last decimal digits are the code.
+    /// Returns the 31-bit number that RFC 4226 §5.3 extracts from the HMAC; its last decimal digits are the code.
     static func number(key: SymmetricKey, counter: UInt64) -> UInt32 {
         let code = withUnsafeBytes(of: counter.bigEndian) { message in
             Array(HMAC<Insecure.SHA1>.authenticationCode(for: message, using: key))

@@ -8,9 +8,10 @@ package struct QRCode: Sendable, Equatable {
     /// The width in light modules of the quiet zone, which ISO/IEC 18004 requires on every side.
     static let quietZone = 4
 
-    /// Creates the code; nil for an empty text, and for one of more than 2331 bytes of UTF-8.
+    /// Encodes a text; nil for an empty text, and for one of more than 2331 bytes of UTF-8.
     ///
-    /// Level M, which remains readable with 15 percent of the code lost, is usual on screens.
+    /// The error correction level is M, which is usual on screens: the code remains readable with 15 percent of it
+    /// lost.
     package init?(_ text: String) {
         var text = text
         let code = text.withUTF8 { QRcode_encodeData(Int32($0.count), $0.baseAddress, 0, QR_ECLEVEL_M) }

@@ -2,20 +2,22 @@ import Crypto
 package import Domain
 import Encodings
 
-/// One-time passwords by time (RFC 6238): SHA-1, six digits, 30 seconds, which every authenticator app supports.
+/// Computes and checks the codes of authenticator apps: one-time passwords by time (RFC 6238).
+///
+/// The codes use SHA-1, six digits and steps of 30 seconds, which every authenticator app supports.
 package struct TOTP: Sendable {
     private let key: SymmetricKey
 
-    /// Creates the one-time passwords that are computed with a secret.
+    /// Stores the secret from which the codes are computed.
     package init(secret: [UInt8]) { key = SymmetricKey(data: secret) }
 
-    /// Creates the one-time passwords of a secret, given in the form of ``base32``; nil when the text is not valid.
+    /// Stores the secret from which the codes are computed, given in Base32; nil when the text is not valid.
     package init?(base32 text: Secret) {
         guard let secret = Base32.decode(text.reveal()), !secret.isEmpty else { return nil }
         self.init(secret: secret)
     }
 
-    /// Creates the one-time passwords of a new secret: 160 random bits, as RFC 4226 §4 recommends.
+    /// Generates a new secret from which the codes are computed: 160 random bits, as RFC 4226 §4 recommends.
     package init(_ random: RandomSource) { self.init(secret: random.bytes(20)) }
 
     /// The secret as Base32: the form that apps accept, and that the service stores encrypted.
@@ -27,7 +29,7 @@ package struct TOTP: Sendable {
         return rest < 0 ? step - 1 : step
     }
 
-    /// Returns the code that an app shows in a step.
+    /// Returns the code that an authenticator app shows in a 30-second step.
     package func code(step: Int64) -> String { digits(step: step).text }
 
     /// Returns the step whose code a user has typed; nil when no accepted step has that code.
@@ -48,7 +50,9 @@ package struct TOTP: Sendable {
         return matching
     }
 
-    /// Returns the digits of a step; a step before 1970 is negative, and its bits are the counter.
+    /// Returns the code of a 30-second step.
+    ///
+    /// The number of a step before 1970 is negative. Its bits are then used as the unsigned counter.
     private func digits(step: Int64) -> SixDigits {
         SixDigits(lastOf: UInt64(HOTP.number(key: key, counter: UInt64(bitPattern: step))))
     }

@@ -1,16 +1,20 @@
 import CArgon2
 import Encodings
 
-/// Argon2id of libargon2: takes tens of milliseconds, and as much memory as its parameters say.
+/// Hashes passwords with Argon2id, by the library libargon2.
+///
+/// A hash takes tens of milliseconds, and as much memory as its parameters say.
 enum Argon2 {
-    /// The parameters of new hashes: 19 MiB, two passes, one lane (docs/security.md#passwords).
+    /// The memory of a new hash: 19 MiB.
+    ///
+    /// With two passes and one lane, these are the parameters of docs/security.md#passwords.
     static let memoryKiB: UInt32 = 19_456
     static let passes: UInt32 = 2
     static let lanes: UInt32 = 1
     static let saltBytes = 16
     static let tagBytes = 32
 
-    /// Returns parameters, salt and tag as libargon2 writes them: `$argon2id$v=19$m=19456,t=2,p=1$…$…`.
+    /// Hashes a password; returns the text form of libargon2: `$argon2id$v=19$m=19456,t=2,p=1$…$…` with salt and hash.
     ///
     /// Nil when memory is short.
     static func hash(_ password: [UInt8], salt: [UInt8]) -> String? {
@@ -33,7 +37,9 @@ enum Argon2 {
     }
 }
 
-/// A hash of Argon2i, Argon2d or Argon2id: ours, or another system's in libargon2's form.
+/// A password hash of Argon2i, Argon2d or Argon2id, in the text form of libargon2.
+///
+/// This service or another system has made the hash.
 struct Argon2Hash: PasswordHash {
     private let type: Argon2_type
     private let version: UInt32
@@ -43,9 +49,9 @@ struct Argon2Hash: PasswordHash {
     private let salt: [UInt8]
     private let tag: [UInt8]
 
-    /// The largest memory of a hash: 64 MiB.
+    /// The maximum memory of a hash: 64 MiB.
     private static let maxMemoryKiB = 65_536
-    /// The largest product of memory and passes: 1 GiB takes about a second.
+    /// The maximum product of memory and passes, in KiB: 1 GiB, which takes about a second.
     private static let maxWorkKiB = 1_048_576
 
     /// The version numbers of Argon2, by their texts in a hash.
@@ -77,10 +83,10 @@ struct Argon2Hash: PasswordHash {
         }
     }
 
-    /// Whether the parameters are those of new hashes.
+    /// Whether the hash has the parameters of new hashes.
     ///
-    /// Other parameters are outdated, even stronger ones. So all logins take the same time, and the memory that
-    /// operators plan for.
+    /// Other parameters count as outdated, even stronger ones. Since outdated hashes are replaced, all logins take the
+    /// same time and the amount of memory that operators plan for.
     var isCurrent: Bool {
         type == Argon2_id && version == 0x13 && memoryKiB == Argon2.memoryKiB && passes == Argon2.passes
             && lanes == Argon2.lanes && salt.count == Argon2.saltBytes && tag.count == Argon2.tagBytes

@@ -13,7 +13,7 @@ struct CommonPasswords: Sendable {
     private let entries: Set<[UInt8]>
     private let longest: Int
 
-    /// The largest number of entries in a common password.
+    /// The maximum number of common passwords whose concatenation counts as a common password.
     private static let maxParts = 3
 
     init(list: [UInt8]) {
@@ -21,9 +21,10 @@ struct CommonPasswords: Sendable {
         longest = entries.lazy.map(\.count).max() ?? 0
     }
 
-    /// Returns whether a password consists only of entries and of the given names, at most `maxParts` in all.
+    /// Returns whether a password is a concatenation of common passwords and of the given names, at most `maxParts` in
+    /// all.
     ///
-    /// The caller limits the length of the password. Names of fewer than four bytes do not count.
+    /// The caller limits the length of the password. Names of fewer than four bytes are ignored.
     func makeUp(_ password: String, or names: [String]) -> Bool {
         let bytes = Self.folded(password)
         let names = Set(names.map(Self.folded).filter { $0.count >= 4 })

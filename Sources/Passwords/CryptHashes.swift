@@ -3,8 +3,9 @@ import Encodings
 
 /// A hash of bcrypt: `$2b$12$`, 22 characters of salt and 31 of the hash.
 ///
-/// bcrypt reads only the first 72 bytes of a password. The system that the hash comes from accepted a longer password
-/// by these bytes alone. So does the first login here, which then stores a new hash of the whole password.
+/// bcrypt reads only the first 72 bytes of a password. For a longer password, the system from which the hash was
+/// imported compared only these bytes. The first login to this service does so, too, and then stores a new hash of the
+/// whole password.
 struct BcryptHash: PasswordHash {
     private let setting: String
     private let hash: [UInt8]
@@ -61,7 +62,10 @@ private enum Crypt {
         byte.isASCIIAlphanumeric || byte == UInt8(ascii: ".") || byte == UInt8(ascii: "/")
     }
 
-    /// Returns the setting followed by the hash of a password; nil when libxcrypt refuses the setting.
+    /// Hashes a password with libxcrypt; nil when libxcrypt refuses the setting.
+    ///
+    /// The setting is the beginning of a stored hash, with the scheme, its parameters and the salt. The result is the
+    /// setting followed by the hash.
     static func crypt(_ password: [UInt8], _ setting: String) -> [UInt8]? {
         let size = MemoryLayout<crypt_data>.size
         let data = UnsafeMutableRawPointer.allocate(byteCount: size, alignment: MemoryLayout<crypt_data>.alignment)

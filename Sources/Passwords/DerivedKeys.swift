@@ -64,7 +64,9 @@ private struct ScryptCost {
     private let blockSize: Int
     private let parallelism: Int
 
-    /// Reads `r`, `p`, and the binary logarithm of `N`, whose name depends on the form.
+    /// Reads and checks the parameters `r`, `p` and the binary logarithm of `N`.
+    ///
+    /// The text forms of hashes have different names for the logarithm, so the caller passes its name.
     init(_ parameters: [String: Substring], exponent name: String) throws(ForeignHashProblem) {
         exponent = try parameters.number(name, in: 1...19)
         // swift-crypto underestimates the memory for larger block sizes, and refuses them.
@@ -108,7 +110,7 @@ struct PBKDF2Hash: PasswordHash {
         "$pbkdf2-sha256": (.sha256, 32), "pbkdf2_sha256": (.sha256, 32), "$pbkdf2-sha512": (.sha512, 64),
     ]
 
-    /// The largest product of iterations and blocks: with SHA-512 about a second.
+    /// The maximum product of iterations and blocks, which takes about a second with SHA-512.
     private static let maxWork = 2_000_000
 
     init(_ fields: HashFields) throws(ForeignHashProblem) {

@@ -9,7 +9,7 @@ package struct FirebaseScryptParameters: Sendable {
     let rounds: Int
     let memoryCost: Int
 
-    /// Creates the parameters.
+    /// Checks and stores the parameters of a Firebase project's hashes.
     ///
     /// - Throws: The reason why no hash can be checked with these parameters.
     package init(

@@ -19,10 +19,11 @@ package enum ForeignHashProblem: Error, Sendable, Equatable, CustomStringConvert
     }
 }
 
-/// The hash of a password in a text form that names its scheme: ours, or another system's.
+/// A password hash in a text form that names its scheme.
 ///
-/// See docs/security.md#hashes-of-other-systems. A check takes at most about a second of a core and 64 MiB: costlier
-/// hashes are refused when they are read.
+/// This service or another system has made the hash. See docs/security.md#hashes-of-other-systems. To check a password
+/// against the hash takes at most about a second of one core, and at most 64 MiB. Parsing refuses a hash that would
+/// take more.
 package struct ForeignHash: Sendable {
     /// The text form, which is encrypted and stored.
     ///
@@ -30,7 +31,7 @@ package struct ForeignHash: Sendable {
     package let text: Secret
     private let hash: any PasswordHash
 
-    /// Parses a text form.
+    /// Parses the text form of a password hash.
     package init(_ text: Secret) throws(ForeignHashProblem) {
         let fields = try HashFields(text)
         self.text = text
@@ -50,7 +51,7 @@ package struct ForeignHash: Sendable {
     /// Whether the hash has the scheme and the parameters of new hashes.
     var isCurrent: Bool { hash.isCurrent }
 
-    /// Returns whether this is the hash of these bytes; nil when it cannot be computed.
+    /// Returns whether the hash is that of the given password; nil when it cannot be computed.
     func matches(_ password: [UInt8]) -> Bool? { hash.matches(password) }
 }
 
@@ -60,12 +61,12 @@ extension ForeignHash: CustomStringConvertible, CustomReflectable {
     package var customMirror: Mirror { Mirror(self, children: [:]) }
 }
 
-/// A hash of one scheme.
+/// A parsed password hash of one scheme, such as bcrypt.
 protocol PasswordHash: Sendable {
     /// Whether the hash has the scheme and the parameters of new hashes.
     var isCurrent: Bool { get }
 
-    /// Returns whether this is the hash of these bytes; nil when it cannot be computed.
+    /// Returns whether the hash is that of the given password; nil when it cannot be computed.
     ///
     /// The password has 1 to `PasswordRules.maxBytes` bytes, and none of them is NUL.
     func matches(_ password: [UInt8]) -> Bool?

@@ -5,7 +5,7 @@ import Encodings
 ///
 /// Parsing is strict: a number can be written in one way only, and unknown or repeated parameters are refused.
 struct HashFields {
-    /// The largest size of a text in bytes.
+    /// The maximum size, in bytes, of the text form of a hash.
     static let longestText = 1024
 
     private let fields: [Substring]
@@ -25,10 +25,12 @@ struct HashFields {
         fields[0].isEmpty && fields.count > 1 ? "$" + fields[1] : String(fields[0])
     }
 
-    /// The fields behind the scheme's name.
+    /// The fields that follow the name of the scheme.
     var rest: [Substring] { Array(fields.dropFirst(fields[0].isEmpty ? 2 : 1)) }
 
-    /// Returns the fields behind the scheme's name, which must be as many as `count`.
+    /// Returns the fields that follow the name of the scheme.
+    ///
+    /// - Throws: `malformed` if there are more or fewer fields than `count`.
     func rest(_ count: Int) throws(ForeignHashProblem) -> [Substring] {
         guard rest.count == count else { throw .malformed("it has another number of fields than \(scheme) has") }
         return rest

@@ -3,11 +3,12 @@ import Domain
 import Glibc
 import NIOConcurrencyHelpers
 
-/// A pool of threads for computing hashes, of a bounded size.
+/// A pool with a bounded number of threads that compute password hashes.
 ///
-/// Callers have waited for their turn (`FairQueue`). Hashes are not computed on Swift's own pool, which has only one
-/// thread for each core: other requests would wait for them. A thread of this pool begins when there is work and ends
-/// when there is none. Its start costs next to nothing, compared with tens of milliseconds of work.
+/// Callers first wait for their turn in a `FairQueue`, which limits the number of concurrent hashes. Swift's own thread
+/// pool is not used, since it has only one thread for each core: other requests would wait for the hashes. A thread of
+/// this pool starts when there is work and ends when there is none. The start of a thread costs next to nothing,
+/// compared with the tens of milliseconds of a hash.
 final class HashingThreads: Sendable {
     private struct Job: Sendable {
         let run: @Sendable () -> Void
@@ -69,7 +70,7 @@ final class HashingThreads: Sendable {
         }
     }
 
-    /// Does the work of a thread until no job waits.
+    /// Lowers the priority of the current thread, and runs the waiting jobs until there are none.
     private func work() {
         // On Linux, 0 is the calling thread.
         setpriority(__priority_which_t(PRIO_PROCESS.rawValue), 0, Self.niceness)

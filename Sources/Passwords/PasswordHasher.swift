@@ -2,14 +2,14 @@ package import Domain
 import Encodings
 import Limiting
 
-/// The result of verifying a password with a stored hash.
+/// The result of verifying a password against a stored hash.
 package enum Verdict: Sendable, Equatable {
     /// The password is right; `outdated` when the hash does not have the parameters of new hashes.
     case matches(outdated: Bool)
     case differs
 }
 
-/// A hasher of passwords with Argon2id, on threads of its own, with a bounded concurrency.
+/// Hashes and verifies passwords with Argon2id, on threads of its own, with a limit of concurrent hashes.
 ///
 /// One hash takes tens of milliseconds of a core and 19 MiB. So concurrent hashes take at most `slots` × 19 MiB,
 /// whatever clients send. The check of another system's hash takes up to 64 MiB. A hash that finds no free slot waits
@@ -20,10 +20,10 @@ package final class PasswordHasher: Sendable {
     private let threads: HashingThreads
     private let turns: FairQueue
     private let random: RandomSource
-    /// A hash that belongs to no account.
+    /// A hash of random bytes that belongs to no account.
     ///
-    /// It is checked for an account without a hash or with another system's hash. So no check takes less time than one
-    /// of our hashes.
+    /// A password is also checked against this hash if the account has no hash, or a hash of another system. So no
+    /// check takes less time than the check of a hash that this service made.
     private let dummy: ForeignHash?
 
     /// Creates a hasher.
@@ -40,16 +40,16 @@ package final class PasswordHasher: Sendable {
         dummy = text.flatMap { try? ForeignHash(Secret($0)) }
     }
 
-    /// The number of hashes being computed, and of hashes that wait.
+    /// The number of hashes that are being computed, and the number of hashes that wait for a slot.
     package var statistics: (working: Int, waiting: Int) { turns.statistics }
 
-    /// Returns the hash of a new password with a fresh salt, as libargon2 writes it.
+    /// Hashes a new password with a fresh salt.
     ///
     /// - Parameters:
     ///   - password: A password of at most `PasswordRules.maxBytes`.
-    ///   - application: The application whose turn in the queue is used.
+    ///   - application: The application of the user; applications take turns in the queue.
     ///   - deadline: The moment at which the client stops waiting.
-    /// - Returns: Parameters, salt and tag as one text.
+    /// - Returns: The hash in the text form of libargon2, which contains parameters, salt and hash.
     /// - Throws: `overloaded`; `internal` when memory is short.
     package func hash(
         _ password: Secret,
@@ -61,14 +61,14 @@ package final class PasswordHasher: Sendable {
         return try await inTurn(application, deadline) { Argon2.hash(bytes, salt: salt) }
     }
 
-    /// Verifies a password with a stored hash.
+    /// Verifies a password against a stored hash.
     ///
-    /// Another system's hash may be faster to check than ours. So the check takes at least as long as one without a
-    /// hash.
+    /// Another system's hash may take less time than a hash of this service. So for such a hash, or without a hash, the
+    /// method also checks the password against a dummy hash of this service.
     ///
     /// - Parameters:
     ///   - password: A password of at most `PasswordRules.maxBytes`.
-    ///   - application: The application whose turn in the queue is used.
+    ///   - application: The application of the user; applications take turns in the queue.
     ///   - hash: The text of a `ForeignHash`. If it is nil, the same work is done, and the password never matches.
     ///   - deadline: The moment at which the client stops waiting.
     /// - Returns: Whether the password matches.
@@ -82,7 +82,7 @@ package final class PasswordHasher: Sendable {
         try await inTurn(application, deadline, try check(password, against: hash))
     }
 
-    /// Returns the work of `verify` as a closure; the closure returns nil when memory is short.
+    /// Returns a closure that does the hashing of `verify`; the closure returns nil when memory is short.
     func check(_ password: Secret, against hash: String?) throws(Failure) -> @Sendable () -> Verdict? {
         let forms = try Self.forms(of: password)
         let stored = try hash.map { (text) throws(Failure) in try Self.read(text) }
@@ -118,10 +118,11 @@ package final class PasswordHasher: Sendable {
         }
     }
 
-    /// Returns the byte forms of a password to compare with a hash: one or two.
+    /// Returns the bytes of a password that are compared with a hash: its normalized form (NFC), and the bytes as sent,
+    /// if they differ.
     ///
-    /// Our hashes are of the password in NFC. Hashes of other systems are of the bytes that the user sent there. Both
-    /// forms are tried with every hash, and also without a hash. So the time does not reveal the kind of the hash.
+    /// This service makes hashes of the normalized form. Other systems made hashes of the bytes that the user sent.
+    /// Both forms are tried with every hash, and also without a hash. So the time does not reveal the kind of the hash.
     private static func forms(of password: Secret) throws(Failure) -> [[UInt8]] {
         let (normalized, sent) = (try bytes(of: password), Array(password.reveal().utf8))
         return normalized == sent ? [sent] : [normalized, sent]

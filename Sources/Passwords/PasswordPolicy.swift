@@ -14,7 +14,7 @@ package struct PasswordPolicy: Sendable {
     ///
     /// - Parameters:
     ///   - password: The password that the user chose.
-    ///   - fewest: The minimum length in code points, in NFC.
+    ///   - fewest: The minimum length of the normalized password (NFC), in code points.
     ///   - names: Texts that an attacker would try first: the login name, names of the user, the application.
     /// - Throws: `password_not_allowed`; `errorData.rule` is `tooShort`, `tooLong`, `character` or `common`.
     package static func check(_ password: Secret, fewest: Int64, names: [String]) throws(Failure) {

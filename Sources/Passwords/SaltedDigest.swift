@@ -1,7 +1,9 @@
 import Crypto
 import Encodings
 
-/// A digest of salt and password, in our own form: `$digest-sha256$salt=before$`, salt and digest as base64.
+/// A password hash that is one digest of the concatenated salt and password, as some other systems store it.
+///
+/// The text form is this service's own: `$digest-sha256$salt=before$`, salt and digest as base64.
 struct SaltedDigest: PasswordHash {
     private let algorithm: Algorithm
     private let position: ForeignHash.SaltPosition

@@ -1,10 +1,10 @@
 internal import FoundationEssentials
 
-/// Values in PostgreSQL's binary format.
+/// Writes values in PostgreSQL's binary format.
 ///
 /// All integers are big-endian. The formats are those that PostgreSQL's `*recv` functions read.
 extension [UInt8] {
-    /// Appends a value; NULL appends nothing.
+    /// Appends the bytes of a value; appends nothing for NULL.
     mutating func append(_ bind: Bind) {
         switch bind {
         case .text(let text): append(contentsOf: text.utf8)

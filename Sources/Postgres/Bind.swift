@@ -69,7 +69,7 @@ extension Bind {
 }
 
 extension Bind: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
-    /// The type without the value: a description never shows a value.
+    /// The SQL type only, since a description must never show the value.
     package var description: String { "\(sqlType)" }
     package var debugDescription: String { description }
     package var customMirror: Mirror { Mirror(self, children: []) }

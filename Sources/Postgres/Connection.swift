@@ -22,7 +22,7 @@ final class Connection {
     /// The next event in the data that was read from the server.
     enum Reading {
         case completion(Pipeline.Completion)
-        /// A script has ended, with its first error if there was one.
+        /// A script (several SQL statements in one text) or a COPY has ended, with its first error if there was one.
         case script(Request, Pipeline.Outcome)
         case nothing
         case broken
@@ -31,7 +31,7 @@ final class Connection {
     /// The limits for prepared statements.
     struct Preparing {
         let isEnabled: Bool
-        /// The most bytes of SQL text in the statements that stay prepared.
+        /// The maximum total size of the SQL texts that one connection keeps prepared, in bytes.
         let kept: Int
         /// The bytes of discarded statement texts after which the connection is replaced, to free the server's memory.
         let discarded: Int
@@ -53,7 +53,7 @@ final class Connection {
     private var prepared: PreparedStatements
     private var script: Script?
 
-    /// Since when the connection waits for the response to the oldest request in flight.
+    /// The time at which the connection began to wait for the response to the oldest request in flight.
     private(set) var oldestSince: ContinuousClock.Instant
     /// Whether libpq may hold data that has not been sent yet.
     private(set) var needsFlush = false
@@ -61,10 +61,10 @@ final class Connection {
 
     /// Whether the connection takes no more requests and is closed once the last one is answered.
     var isRetiring = false
-    /// Whether the connection counts as lost when a response is overdue.
+    /// Whether the pool treats the connection as broken when a response does not arrive in time.
     var isWatched = true
 
-    /// Takes over a connection that has just been established.
+    /// Takes ownership of a newly established connection, and switches it to libpq's pipeline mode.
     ///
     /// Nil if libpq refuses pipeline mode.
     init?(_ handle: Handle, tag: UInt64, preparing: Preparing, now: ContinuousClock.Instant) {
@@ -81,9 +81,11 @@ final class Connection {
 
     var isBusy: Bool { !pipeline.isEmpty || script != nil }
 
-    /// Whether the server process has cached so much unused data that the connection should be replaced.
+    /// Whether the server process has cached so much data of discarded statements that the connection should be
+    /// replaced.
     ///
-    /// The server frees plans, but keeps its table metadata until the session ends.
+    /// The server frees the plans of discarded statements, but keeps the metadata of their tables until the session
+    /// ends.
     var isWorn: Bool { preparing.isEnabled && prepared.discarded > preparing.discarded }
 
     /// Whether the session is outside of any transaction.
@@ -189,7 +191,7 @@ final class Connection {
         return .sent
     }
 
-    /// Forgets a prepared statement.
+    /// Removes a statement from this client's record of prepared statements.
     ///
     /// The server has dropped the statement, or never prepared it.
     func forget(_ statement: Statement, of request: Request) {
@@ -206,7 +208,7 @@ final class Connection {
         prepared.expireAll()
     }
 
-    /// Forgets all prepared statements, since the server has dropped them.
+    /// Clears this client's record of prepared statements, since the server has dropped them all.
     func forgetAll() {
         prepared.removeAll()
     }
@@ -228,10 +230,10 @@ final class Connection {
         return poller.change(socket, tag: tag, reading: true, writing: isStuck)
     }
 
-    /// Passes the next part of a COPY's rows to libpq, or the end of the rows.
+    /// Passes the next part of a COPY's rows to libpq, or tells libpq that the rows are complete.
     ///
-    /// libpq buffers everything that it is given. So `flush` passes the next part only when the socket has taken the
-    /// last one.
+    /// libpq buffers everything that it is given. So `flush` passes a part only after the socket has taken the previous
+    /// one.
     private func copyOn() -> Bool {
         guard let copying = script?.copying else { return true }
         let part = copying.rows.bytes[copying.taken...].prefix(65_536)
@@ -350,14 +352,14 @@ final class Connection {
 
     /// Marks the request as abandoned by its caller.
     ///
-    /// Its response will be dropped.
+    /// The connection will drop the server's response to the request.
     func abandon(_ request: Request) {
         _ = pipeline.abandon { $0 === request }
     }
 
-    /// Returns the requests without a response when the connection is lost.
+    /// Returns the requests to which no response had arrived when the connection was lost.
     ///
-    /// If the server has refused the request before the loss, the server's error is returned with it.
+    /// If the server had already refused one of them, the server's error is returned with that request.
     func orphans() -> [Pipeline.Orphan] {
         var orphans = pipeline.lost()
         if let script {

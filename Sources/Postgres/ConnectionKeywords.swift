@@ -1,15 +1,15 @@
 extension PostgresConfiguration {
-    /// A file that does not exist.
+    /// A path at which no file exists, for the keywords of libpq that name files.
     ///
-    /// For an unset or empty keyword, libpq looks for certificates and passwords in the home folder and in `PG*`
-    /// variables.
+    /// If such a keyword is unset or empty, libpq looks for certificates and passwords in the home folder and in `PG*`
+    /// environment variables. A path without a file prevents this.
     private static let absentFile = "/nonexistent"
 
-    /// The libpq keywords and values for a connection to `host`.
+    /// Returns the libpq keywords and values for a connection to `host`.
     ///
-    /// Every keyword that an environment variable could fill in is set here, since libpq silently takes the variable
-    /// for an unset keyword. `addresses` is empty for a socket. For every other host `addresses` is needed: if libpq
-    /// resolved the name itself, it would block the loop.
+    /// If a keyword is unset, libpq silently takes its value from an environment variable. So every keyword that has
+    /// such a variable is set here. `addresses` has the IP addresses of the host; it is empty for a Unix socket only.
+    /// libpq would block the event loop if it resolved a host name itself.
     func keywords(host: DatabaseHost, addresses: [String]) -> [(keyword: String, value: String)] {
         let times = max(1, addresses.count)
         var keywords: [(keyword: String, value: String)] = [
@@ -57,15 +57,17 @@ extension PostgresConfiguration {
         return keywords
     }
 
-    /// The text formats in which values are sent to Citus (`Shards.Text`).
+    /// The server settings that fix the text formats of dates and floating-point numbers.
     ///
-    /// PostgreSQL reads values in these formats back unchanged, whatever formats the database or the role has set.
+    /// The program writes some values for Citus as text. With these settings PostgreSQL reads the texts back unchanged,
+    /// even if the database or the role has set other formats.
     private static let texts = ["datestyle=ISO", "extra_float_digits=1"]
 
-    /// The keepalive settings by which PostgreSQL notices a lost client as soon as the client notices a lost server.
+    /// The server settings for TCP keepalive, by which PostgreSQL notices a lost client.
     ///
-    /// When the network fails silently, server processes would otherwise stay for hours and count as connections.
-    /// PostgreSQL ignores these settings on a socket.
+    /// When the network fails silently, a server process would otherwise live for hours and occupy one of the server's
+    /// connections. The times are the same as those by which the client notices a lost server. PostgreSQL ignores these
+    /// settings on a Unix socket.
     private var serverKeepalives: [String] {
         [
             "tcp_keepalives_idle=10", "tcp_keepalives_interval=3", "tcp_keepalives_count=3",
@@ -88,7 +90,9 @@ extension PostgresConfiguration {
 }
 
 extension Duration {
-    /// Whole milliseconds, at least 0 and at most 2³¹ − 1, the range of PostgreSQL's settings and epoll.
+    /// The duration in whole milliseconds, rounded up.
+    ///
+    /// The value is at least 0 and at most 2³¹ − 1, which both PostgreSQL's settings and epoll accept.
     var milliseconds: Int {
         guard self > .zero else { return 0 }
         guard self < .milliseconds(Int32.max) else { return Int(Int32.max) }

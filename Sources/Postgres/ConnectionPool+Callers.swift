@@ -1,4 +1,4 @@
-/// The methods by which callers on any thread wait for the event loop's thread.
+/// The methods by which callers on any thread pass requests to the event loop's thread and wait for the outcome.
 extension ConnectionPool {
     /// Passes the request to the event loop and waits for its outcome, or until the task is cancelled.
     nonisolated(nonsending) func perform(

@@ -1,10 +1,10 @@
 /// The methods that close connections and notify the callers that use them.
 extension ConnectionPool {
-    /// Lets the connection take no more statements.
+    /// Stops sending statements on a connection, because of an error that the server returned.
     ///
-    /// A server that has become a standby (25006) refuses writes on all its connections. In this case all unleased
-    /// connections are retired. Each closes once it is idle, and the connections that replace them look for another
-    /// server.
+    /// A server that has become a standby (error 25006) refuses writes on all its connections. After this error
+    /// on a pipelined connection, the pool retires all unleased connections, too. Each closes once it is idle, and its
+    /// replacement may connect to another server.
     func retire(_ connection: Connection, slot index: Int, because error: PostgresError) {
         connection.isRetiring = true
         guard index < pipelined else { return }
@@ -19,14 +19,17 @@ extension ConnectionPool {
         listenElsewhere()
     }
 
-    /// Replaces a worn connection once it is idle, unless another pipelined connection is closed or retiring.
+    /// Marks a connection for replacement because its server process has cached too much data of discarded statements.
+    ///
+    /// The connection is closed once it is idle. Does nothing while another pipelined connection is closed or being
+    /// replaced.
     func renew(_ connection: Connection, slot index: Int) {
         guard index < pipelined, !connection.isRetiring, dispatch.open == pipelined else { return }
         connection.isRetiring = true
         _ = dispatch.retire(lane: index)
     }
 
-    /// Closes a connection that was lost, and counts the loss.
+    /// Closes a connection that has broken, and counts it as lost.
     func lose(_ index: Int) {
         guard case .open(let connection) = slots[index] else { return }
         counters.connectionsLost += 1
@@ -34,9 +37,10 @@ extension ConnectionPool {
         closeSlot(index)
     }
 
-    /// Closes the connection at the slot, and notifies the state machine that owns the slot.
+    /// Closes the connection at an index of `slots`, and notifies the state machine that uses the connection.
     ///
-    /// Callers that still wait on the connection learn whether their statements may have had an effect.
+    /// Callers that still wait for a response on the connection get an error. The error tells whether their statements
+    /// may have had an effect.
     func closeSlot(_ index: Int) {
         var orphans: [Connection.Pipeline.Orphan] = []
         switch slots[index] {

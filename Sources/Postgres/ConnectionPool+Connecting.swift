@@ -7,7 +7,7 @@ final class ConnectionAttempt {
     var remaining: ArraySlice<Int>
     var hostIndex: Int
     var host: DatabaseHost
-    /// Whether all hosts so far have failed permanently.
+    /// Whether each host tried so far has failed in a way that a retry cannot repair.
     var isFinal = true
     /// The deadline for connecting to the current host.
     var deadline: ContinuousClock.Instant
@@ -28,7 +28,7 @@ final class ConnectionAttempt {
 
 /// Opening connections: one host after the other, each within its time limit, without blocking.
 extension ConnectionPool {
-    /// Begins to open each connection that is wanted, as far as ``ReconnectGate`` permits.
+    /// Begins to open the missing connections, as many as ``ReconnectGate`` permits now.
     func openWanted() {
         guard case .running = life else { return }
         for index in slots.indices {
@@ -159,15 +159,15 @@ extension ConnectionPool {
         }
     }
 
-    /// Gives up the current host, with libpq's error.
+    /// Stops trying the current host because of the error that libpq reports, and tries the next host.
     private func fail(_ attempt: ConnectionAttempt) {
         let message = attempt.handle?.failure ?? ""
         tryNextHost(attempt, after: ConnectFailure(libpq: message, hiding: configuration.password?.text))
     }
 
-    /// Gives up the current host and tries the next one.
+    /// Stops trying the current host, and tries the next one.
     ///
-    /// After the last host the attempt has failed.
+    /// If there is no further host, the whole attempt has failed.
     func tryNextHost(_ attempt: ConnectionAttempt, after failure: ConnectFailure) {
         counters.connectFailures += 1
         counters.lastConnectFailure = failure.text
@@ -191,14 +191,14 @@ extension ConnectionPool {
         if configuration.givesUpAtRefusals, attempt.isFinal { giveUpWaiting() }
     }
 
-    /// Fails all waiting callers, since no connection can be expected.
+    /// Fails all callers that wait for a connection, since every host has failed permanently.
     private func giveUpWaiting() {
         let never = now + .seconds(1 << 30)
         for request in dispatch.expire(now: never).requests { answer(request, .failure(.unavailable(lastFailure))) }
         perform(leases.expire(now: never))
     }
 
-    /// Releases the current host's socket and connection.
+    /// Closes the socket and the libpq connection to the current host.
     func abandon(_ attempt: ConnectionAttempt) {
         unwatch(attempt)
         attempt.handle = nil

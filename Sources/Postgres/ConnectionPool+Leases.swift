@@ -1,10 +1,11 @@
 /// Exclusive connections: leasing them, and cleaning their sessions.
 extension ConnectionPool {
-    /// The cleaning of a returned session: the server undoes the changes that the lease has made to the session.
+    /// The cleaning of a session after its lease: the server undoes the changes that the leaseholder made to the
+    /// session.
     struct Cleaning {
-        /// The use that the connection was leased for.
+        /// The use for which the connection was leased.
         ///
-        /// After `session`, prepared statements are dropped, too.
+        /// After the use `session`, cleaning also drops the session's prepared statements.
         let purpose: Lease.Purpose
         let statements: [Statement]
         var answered = 0
@@ -51,9 +52,9 @@ extension ConnectionPool {
         }
     }
 
-    /// Takes a lease back.
+    /// Takes a leased connection back, and cleans its session if needed.
     ///
-    /// Its transaction may still be open, or its session may have been changed.
+    /// The session may still be inside a transaction, or its settings may have been changed.
     func returned(_ lease: Lease, _ purpose: Lease.Purpose, _ continuation: Continuation<Void>?) {
         let index = pipelined + lease.place
         var statements: [Statement] = []
@@ -96,7 +97,7 @@ extension ConnectionPool {
         perform(leases.cleaned(place: index - pipelined))
     }
 
-    /// Ends the cleaning when the session is clean or lost, and resumes the caller that waits for the end.
+    /// Ends the cleaning of a session, which is now clean or lost, and resumes the caller that waits for this.
     func endCleaning(_ index: Int) {
         cleanings.removeValue(forKey: index)?.continuation?.resume()
     }

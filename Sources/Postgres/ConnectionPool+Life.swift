@@ -31,7 +31,9 @@ extension ConnectionPool {
         life = .draining(until: now + (replyLimit ?? .seconds(3)))
     }
 
-    /// Closes idle connections while the pool drains, and closes the pool when none is left or the time is up.
+    /// Closes idle connections during a shutdown.
+    ///
+    /// Closes the pool when no connection is in use any more, or when the time for the shutdown has passed.
     func finishDraining() {
         guard case .draining(let until) = life else { return }
         var isDone = leases.leased == 0 && cleanings.isEmpty

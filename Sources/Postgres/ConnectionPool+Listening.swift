@@ -6,7 +6,7 @@ extension ConnectionPool {
         var machine: ListenStateMachine
     }
 
-    /// Opens a connection for a stream of notifications whose reading has begun.
+    /// Opens a connection for a stream of notifications that its reader has begun to read.
     func listen(_ subscription: Subscription) {
         // A subscription that ended before this message was read stays ended.
         guard !subscription.isEnded else { return }
@@ -68,12 +68,14 @@ extension ConnectionPool {
         perform(listeners[index]?.machine.answered(isRefusal: isRefusal, now: now), listener: index)
     }
 
-    /// Carries out what is due for each listener: a new LISTEN, or the end of a connection without a response.
+    /// Does what is due for each stream of notifications.
+    ///
+    /// Sends the periodic `LISTEN`, or closes a connection whose response is overdue.
     func expireListeners() {
         for index in listeners.indices { perform(listeners[index]?.machine.tick(now: now), listener: index) }
     }
 
-    /// Passes received notifications on to the stream.
+    /// Passes the notifications that a connection has received on to their stream.
     func deliver(from connection: Connection, listener index: Int) {
         guard let subscription = listeners[index]?.subscription else { return }
         connection.takeNotifications { subscription.put(.received(payload: $0)) }

@@ -21,7 +21,7 @@ extension ConnectionPool {
 
     /// Finishes a request with its outcome, unless it is finished already.
     ///
-    /// Counts the outcome of a caller's request.
+    /// The outcome enters the statistics if a caller made the request. The pool's own requests are not counted.
     func answer(_ request: Request, _ outcome: Request.Outcome) {
         if case .finished = request.place { return }
         if request.origin == .caller {
@@ -47,7 +47,7 @@ extension ConnectionPool {
         }
     }
 
-    /// Sends queued statements, as far as the pipelined connections have room.
+    /// Sends queued statements while a pipelined connection can take another one.
     func sendWaiting() {
         while let (request, _, lane) = dispatch.next(now: now) { send(request, lane: lane) }
     }
@@ -81,7 +81,9 @@ extension ConnectionPool {
         }
     }
 
-    /// Finishes a request with its outcome, and frees its room on the pipelined connection.
+    /// Finishes a request with its outcome.
+    ///
+    /// The pipelined connection that carried the request may then take another one.
     private func settle(_ request: Request, _ outcome: Request.Outcome, slot index: Int) {
         switch request.origin {
         case .caller:
@@ -96,7 +98,7 @@ extension ConnectionPool {
         }
     }
 
-    /// Reads from the socket and answers the statements that are complete.
+    /// Reads from the socket, and finishes the statements whose responses have arrived in full.
     func receive(_ connection: Connection, slot index: Int) {
         guard connection.fill() else {
             lose(index)
@@ -175,9 +177,9 @@ extension ConnectionPool {
         case outdated
     }
 
-    /// Returns why the server refused a plan that it made earlier; nil for any other error.
+    /// Returns why the server refused to use a plan that it had made earlier; nil for any other error.
     ///
-    /// The statement was not carried out then, and may itself be correct.
+    /// In this case the server has not run the statement. The statement itself may be correct.
     private func staleness(of error: PostgresError, _ request: Request) -> Staleness? {
         guard request.plan == .reused else { return nil }
         switch error.sqlState {
@@ -187,10 +189,10 @@ extension ConnectionPool {
         }
     }
 
-    /// Has the statements of all future transactions prepared anew.
+    /// Marks all prepared statements of the exclusive connections as stale, so that transactions prepare them again.
     ///
-    /// A transaction that met an outdated plan is retried from its beginning, perhaps on another connection. The retry
-    /// must not fail once for each other outdated plan.
+    /// A transaction that met an outdated plan is retried from its beginning, perhaps on another connection. Without
+    /// the marks, it could fail again for every other outdated plan.
     private func expireExclusivePlans() {
         for place in 0..<exclusive {
             if case .open(let connection) = slots[pipelined + place] { connection.expireAll() }

@@ -1,7 +1,7 @@
 /// The actor that owns every connection and carries out the decisions of the state machines.
 ///
-/// It runs only on the thread of its ``EventLoop``. Statements enter it as messages, which the loop delivers in bulk at
-/// each turn. As an actor call, each statement would switch executors twice.
+/// The actor runs only on the thread of its ``EventLoop``. Callers post statements as messages, and the loop delivers
+/// the messages in bulk at each turn. If each statement were a call of the actor, it would switch executors twice.
 actor ConnectionPool {
     /// The state of a slot for one connection.
     ///
@@ -14,9 +14,10 @@ actor ConnectionPool {
         case open(Connection)
     }
 
-    /// The part of the pool that uses the connection at a slot.
+    /// The part of the pool that uses the connection at an index of `slots`.
     ///
-    /// A lane serves pipelined statements, a place serves leases, and a listener serves a stream of notifications.
+    /// A lane serves pipelined statements, a place serves leases, and a listener serves a stream of notifications. The
+    /// number is the index within that part.
     enum Owner {
         case lane(Int)
         case place(Int)
@@ -46,24 +47,26 @@ actor ConnectionPool {
     var leases: LeaseStateMachine<LeaseRequest>
     /// The streams of notifications.
     ///
-    /// The place of an ended stream is nil until a new stream takes it.
+    /// When a stream ends, its element becomes nil, until a new stream reuses the index.
     var listeners: [Listener?] = []
     var gate = ReconnectGate()
     var life = Life.created
     var runners: [Continuation<Void>] = []
     var parameters = ParameterBuffer()
-    /// Sessions that are being cleaned, by slot.
+    /// The sessions that are being cleaned after a lease, by the connection's index in `slots`.
     var cleanings: [Int: Cleaning] = [:]
-    /// The slots that wait for the address of a host, by the host's index.
+    /// The connections that wait for the address of a host: their indices in `slots`, by the host's index.
     ///
     /// At most one thread resolves each host.
     var resolutions: [Int: Set<Int>] = [:]
-    /// The index of the host of the last established connection; this host is tried first.
+    /// The index of the host to which the last successful attempt connected.
+    ///
+    /// The next attempt tries this host first.
     var preferredHost = 0
     var counters = PostgresStatus()
     /// The reason why the latest attempt to connect failed.
     var lastFailure: ConnectFailure?
-    /// When the current turn of the event loop began.
+    /// The time when the current turn of the event loop began.
     var now = ContinuousClock.now
 
     private var lastTag: UInt64 = 0
@@ -82,7 +85,7 @@ actor ConnectionPool {
         leases = LeaseStateMachine(places: exclusive, maxWaiting: max(1, configuration.maxQueued))
     }
 
-    /// Creates a pool and starts its loop.
+    /// Creates a pool and starts the thread of its event loop.
     ///
     /// The pool opens no connection yet.
     static func start(_ configuration: PostgresConfiguration) -> ConnectionPool {
@@ -93,7 +96,8 @@ actor ConnectionPool {
 
     /// Closes all connections on the thread of the event loop.
     ///
-    /// Only this thread may close a PGconn. The last reference to the pool can be dropped on any thread.
+    /// A libpq connection must be closed on this thread. The deinitializer is isolated, since the last reference to the
+    /// pool can be dropped on any thread.
     isolated deinit {
         for index in slots.indices { closeSlot(index) }
     }
@@ -165,13 +169,15 @@ actor ConnectionPool {
         }
     }
 
-    /// Whether the connection still occupies the slot; false once the connection has been closed.
+    /// Whether the connection is still the one at an index of `slots`; false once it has been closed.
     func isOpen(_ connection: Connection, slot index: Int) -> Bool {
         guard case .open(let current) = slots[index] else { return false }
         return current === connection
     }
 
-    /// Returns an epoll tag for a socket: a number that was never used before and contains the slot.
+    /// Returns a new tag under which epoll reports a socket.
+    ///
+    /// The tag was never used before. Its lower 32 bits are the connection's index in `slots`.
     func nextTag(slot: Int) -> UInt64 {
         lastTag += 1
         return lastTag << 32 | UInt64(slot)

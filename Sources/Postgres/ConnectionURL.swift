@@ -13,7 +13,7 @@ struct ConnectionURL {
         "application_name", "channel_binding", "connect_timeout", "gssencmode", "client_encoding", "options",
     ]
 
-    /// Returns the advice for a parameter that libpq or another client accepts and this driver does not.
+    /// Returns advice for a URL parameter that other PostgreSQL clients accept and this driver refuses.
     ///
     /// Nil for an unknown parameter.
     private static func advice(for parameter: String) -> String? {
@@ -99,7 +99,7 @@ struct ConnectionURL {
 
     /// Decodes percent-encoding.
     ///
-    /// A NUL is refused, since libpq would end the text there.
+    /// A NUL byte is refused, since libpq would end the text at the NUL.
     private static func decoded(_ text: Substring, part: String) throws(PostgresConfigurationError) -> String {
         var bytes: [UInt8] = []
         var rest = text.utf8[...]
@@ -154,7 +154,7 @@ struct DatabaseHost: Sendable, Hashable {
         self.init(name: String(name), port: number)
     }
 
-    /// Parses a port; PostgreSQL's default if there is no text.
+    /// Parses a port number; returns PostgreSQL's default port if the text is nil.
     static func port(_ text: String?) throws(PostgresConfigurationError) -> Int {
         guard let number = Int(text ?? "5432"), (1...65535).contains(number) else {
             throw .invalid("port", expected: "a number from 1 to 65535")
@@ -173,7 +173,7 @@ struct DatabaseHost: Sendable, Hashable {
 
     /// Whether traffic to this host stays on this machine.
     ///
-    /// `localhost` counts. Its addresses are checked once they are resolved.
+    /// True also for the name `localhost`, whose addresses are checked later, once they are resolved.
     var staysHere: Bool { isSocket || name.lowercased() == "localhost" || Self.isLoopback(address: name) }
 
     /// Whether `address` is in 127.0.0.0/8 or is ::1.

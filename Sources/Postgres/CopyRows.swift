@@ -1,9 +1,9 @@
-/// Rows for a table, in the binary format of COPY.
+/// Rows to copy into a table, in the binary format of PostgreSQL's COPY.
 package struct CopyRows: Sendable {
     /// The bytes before the rows: the signature, no flags, no extension.
     private static let header: [UInt8] =
         Array("PGCOPY\n".utf8) + [0xFF] + Array("\r\n".utf8) + [UInt8](repeating: 0, count: 9)
-    /// The bytes after the rows: a row of -1 columns.
+    /// The bytes after the rows: where the next row would have its number of columns, -1 marks the end.
     static let end: [UInt8] = [0xFF, 0xFF]
 
     /// The header and the rows.
@@ -25,9 +25,7 @@ package struct CopyRows: Sendable {
         }
     }
 
-    /// Appends the length of a value and the value.
-    ///
-    /// The length is filled in once the value is written.
+    /// Appends a value, preceded by its length in bytes.
     private mutating func append(_ value: Bind) {
         let place = bytes.count
         bytes.append(integer: Int32(0))

@@ -1,8 +1,8 @@
 /// The assignment of statements to pipelined connections, and the queue of waiting statements.
 ///
-/// A *lane* is the place of one connection. Lanes are numbered from 0. Statements with an affinity use the affinity's
-/// own lanes (``LaneShares``). They use another lane if the own lanes are closed, full, stalled or much busier. In the
-/// last case, a new plan on the other lane costs less than the wait.
+/// A *lane* is the position of one connection, counted from 0. Each ``Affinity`` (a group of statements about the same
+/// tables) has lanes of its own, by ``LaneShares``. Its statements use another lane only if its own lanes are closed,
+/// full, stalled or much busier. If they are much busier, a new plan on the other lane costs less time than the wait.
 struct DispatchStateMachine<Request> {
     /// The decision about a new statement.
     enum Submission: Hashable {
@@ -20,7 +20,7 @@ struct DispatchStateMachine<Request> {
         case busy
     }
 
-    /// The state of a lane, the place of one pipelined connection.
+    /// The state of a lane, the position of one pipelined connection.
     private enum Lane {
         /// No connection. Can transition to: open.
         case closed
@@ -37,16 +37,17 @@ struct DispatchStateMachine<Request> {
         let deadline: ContinuousClock.Instant
     }
 
-    /// The time without a response after which a lane counts as stalled, by a slow statement or a lock.
+    /// The time without a response after which a pipelined connection counts as stalled, by a slow statement or a lock.
     ///
-    /// The statements behind the slow one are stalled, too. So other lanes are preferred, however loaded they are. A
-    /// lane with statements in flight also counts as stalled if its last response took longer than this. Otherwise, if
-    /// all statements are slow, each response would draw all new statements to its lane.
+    /// The statements behind a slow one have to wait, too. So new statements go to other connections, however loaded
+    /// these are. A connection with statements in flight also counts as stalled if its last response took longer than
+    /// this. Otherwise, if all statements are slow, each response would draw all new statements to its connection.
     private static var stall: Duration { .milliseconds(20) }
 
-    /// How many more statements than another lane an affinity's own lane may have in flight and still be preferred.
+    /// The maximum number of statements in flight by which a preferred connection may exceed the least loaded one.
     ///
-    /// Waiting for more statements would take longer than making a new plan on the other lane.
+    /// Above that, a statement goes to the least loaded connection. To make a new plan there takes less time than to
+    /// wait.
     private static var imbalance: Int { 8 }
 
     private let depth: Int
@@ -100,7 +101,8 @@ struct DispatchStateMachine<Request> {
         queue.prepend(Waiting(request: request, affinity: affinity, deadline: deadline))
     }
 
-    /// Frees the room of a statement that the server has answered.
+    /// Records that the server has answered a statement on a lane (a pipelined connection), which may now take another
+    /// one.
     mutating func completed(lane: Int, now: ContinuousClock.Instant) {
         release(lane, now: now)
     }
@@ -109,9 +111,9 @@ struct DispatchStateMachine<Request> {
         lanes[lane] = .open(inFlight: 0, progress: now, isSlow: false)
     }
 
-    /// Lets the lane take no more statements.
+    /// Assigns no more statements to a lane (a pipelined connection).
     ///
-    /// Returns true if the lane is empty and can be closed at once.
+    /// Returns true if no statement is in flight on the lane, so that it can be closed at once.
     mutating func retire(lane: Int) -> Bool {
         guard case .open(let count, _, _) = lanes[lane] else { return false }
         lanes[lane] = .retiring(inFlight: count)
@@ -126,7 +128,9 @@ struct DispatchStateMachine<Request> {
         lanes[lane] = .closed
     }
 
-    /// If a lane has room, removes the next statement from the queue and returns it with the lane.
+    /// Removes the next statement from the queue, and returns it with the lane (pipelined connection) to send it on.
+    ///
+    /// Nil if the queue is empty or no lane can take the statement.
     mutating func next(
         now: ContinuousClock.Instant
     ) -> (request: Request, deadline: ContinuousClock.Instant, lane: Int)? {
@@ -168,11 +172,12 @@ struct DispatchStateMachine<Request> {
         }
     }
 
-    /// Returns the lane, that is the pipelined connection, for a statement; nil if no open lane has room.
+    /// Chooses the lane (pipelined connection) for a statement; nil if no open lane has room.
     ///
-    /// Lanes that are not stalled come first. Among these, the lane with the fewest statements in flight is taken, and
-    /// of equal lanes the first one. So at low load one connection does all the work: its prepared statements stay
-    /// warm, and fewer wake-ups are needed. The affinity's own lanes are preferred if they are not much worse.
+    /// Lanes that are not stalled come first. Among these, the lane with the fewest statements in flight is chosen, and
+    /// among equal lanes the first one. So at low load one connection does all the work: the server has its prepared
+    /// statements cached, and fewer threads must be woken. The lanes that `affinity` prefers are used unless they are
+    /// much busier.
     private func lane(for affinity: Affinity?, now: ContinuousClock.Instant) -> Int? {
         guard let affinity else { return leastLoaded(now: now) { $0 }?.lane }
         let width = shares.width(of: affinity)
@@ -184,9 +189,9 @@ struct DispatchStateMachine<Request> {
         return own.lane
     }
 
-    /// Returns the best lane with room for which `rank` is not nil.
+    /// Returns the best lane that has room and for which `rank` does not return nil.
     ///
-    /// Of equal lanes, the one of the lowest rank is the best.
+    /// Lanes that are not stalled are better, then lanes with fewer statements in flight, then lanes of a lower rank.
     private func leastLoaded(
         now: ContinuousClock.Instant,
         _ rank: (Int) -> Int?

@@ -31,9 +31,9 @@ final class EventLoop: SerialExecutor {
         UnownedSerialExecutor(ordinary: self)
     }
 
-    /// Checks that the caller is the loop's thread.
+    /// Traps unless it is called on the loop's thread.
     ///
-    /// The runtime calls this where isolation is assumed outside of a job. The thread assumes it in each of its turns.
+    /// The Swift runtime calls this function at `assumeIsolated`, which the loop uses in each of its turns.
     func checkIsolated() {
         precondition(mailbox.isLoop, "not on the loop of the PostgreSQL driver")
     }
@@ -43,11 +43,11 @@ final class EventLoop: SerialExecutor {
     }
 }
 
-/// The main loop of the thread of an ``EventLoop``.
+/// The main loop that the thread of an ``EventLoop`` runs.
 ///
-/// Unchecked, because it is passed to its thread once and used nowhere else.
+/// `@unchecked Sendable`, because the object is passed to its thread once and used nowhere else.
 private final class Turns: @unchecked Sendable {
-    /// The epoll tag of the mailbox's event descriptor; tags of connections are never zero.
+    /// The tag under which epoll reports the file descriptor that wakes the loop; tags of connections are never zero.
     private static let mailboxTag: UInt64 = 0
 
     private let mailbox: Mailbox

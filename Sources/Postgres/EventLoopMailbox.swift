@@ -2,9 +2,9 @@ internal import CLibPQ
 internal import Glibc
 internal import NIOConcurrencyHelpers
 
-/// The messages and jobs that other threads post to the loop, and the wake-up of the loop.
+/// The queue in which other threads leave messages and jobs for the event loop, and the means to wake the loop.
 final class Mailbox: Sendable {
-    /// The messages and jobs posted since the loop last took them.
+    /// The messages and jobs posted since the loop last emptied the mailbox.
     struct Batch {
         var messages: [PoolMessage] = []
         var jobs: [UnownedJob] = []
@@ -13,14 +13,14 @@ final class Mailbox: Sendable {
 
     private struct State {
         var batch = Batch()
-        /// Whether the loop waits, or is about to, and must be woken.
+        /// Whether the event loop is waiting, or about to wait, and must be woken when something is posted.
         var isAsleep = false
         var thread: pthread_t?
     }
 
     private let state = NIOLockedValueBox(State())
 
-    /// The event descriptor, which becomes readable when the loop must wake.
+    /// The eventfd (a file descriptor) that becomes readable when the loop must wake.
     let wakeUp: Int32
 
     init() {
@@ -74,7 +74,7 @@ final class Mailbox: Sendable {
 
     // The loop's side.
 
-    /// Makes the calling thread the thread of the loop.
+    /// Records the calling thread as the thread of the event loop.
     func adopt() {
         state.withLockedValue { $0.thread = pthread_self() }
     }

@@ -55,7 +55,7 @@ struct FIFO<Element> {
         return nil
     }
 
-    /// Changes the first element that matches; returns false if none does.
+    /// Changes the first element that matches; returns false if no element matches.
     mutating func update(where matches: (Element) -> Bool, _ change: (inout Element) -> Void) -> Bool {
         for index in head..<storage.count {
             guard var element = storage[index], matches(element) else { continue }

@@ -1,21 +1,24 @@
-/// The number of lanes (pipelined connections) that the statements of each ``Affinity`` may use.
+/// Decides how many lanes (pipelined connections) the statements of each ``Affinity`` may use.
 ///
-/// An affinity may use more lanes the larger its share of the latest statements is: one lane if it is rare, all lanes
-/// from a share of a quarter on. So a rare affinity takes memory on a single connection, even if there are a thousand
-/// of them, and a frequent one is served as if there were no affinities.
+/// An affinity may use more lanes the larger its share of the latest statements is. A rare affinity may use one lane,
+/// and an affinity with at least a quarter of the statements may use all lanes. So the plans of a rare affinity take
+/// memory on a single connection, even if there are a thousand such affinities. A frequent affinity is served as fast
+/// as if there were no affinities.
 struct LaneShares {
     private let lanes: Int
-    /// The affinities of the latest statements that have one; `counts` has how often each affinity is among them.
+    /// The affinities of the latest statements that have one; `counts` tells how often each affinity occurs here.
     private var latest: [Affinity?]
     private var next = 0
     private var counts: [Affinity: Int] = [:]
-    /// The first lane of each affinity; `population` has the number of affinities for each first lane.
+    /// The index of each affinity's first lane; `population` has the number of affinities that begin at each lane.
     private var homes: [Affinity: Int] = [:]
     private var population: [Int]
 
-    /// A share of `1 / (lanes × lanesPerShare)` of the latest statements gives an affinity one more lane.
+    /// Determines the share of the latest statements for which an affinity gets one more lane.
+    ///
+    /// The share is `1 / (lanes × lanesPerShare)`.
     private static let lanesPerShare = 4
-    /// The number of an affinity's statements, among the latest ones, that give the affinity one more lane.
+    /// The number of statements, among the latest ones, for which their affinity gets one more lane.
     private static let step = 16
 
     init(lanes: Int) {
@@ -24,9 +27,9 @@ struct LaneShares {
         population = Array(repeating: 0, count: lanes)
     }
 
-    /// Counts a statement.
+    /// Counts a statement of the affinity.
     ///
-    /// A new affinity begins at the lane that is the first lane of the fewest other affinities.
+    /// The first lane of a new affinity is the one at which the fewest other affinities begin.
     mutating func note(_ affinity: Affinity) {
         if homes[affinity] == nil, let home = population.indices.min(by: { population[$0] < population[$1] }) {
             homes[affinity] = home

@@ -1,11 +1,11 @@
 /// The state of the exclusive connections: which are leased, and which callers wait for a lease.
 ///
-/// A *place* is the place of one connection. Places are numbered from 0. Connections are opened when a caller waits,
-/// and stay open.
+/// A *place* is the position of one connection, counted from 0. Connections are opened when a caller waits, and stay
+/// open.
 struct LeaseStateMachine<Waiter> {
     enum Action {
         case connect(place: Int)
-        /// Give the waiter a lease of the connection at the place, with the lease's serial number.
+        /// Give the waiter a lease of the connection with the index `place`, under a serial number.
         case lease(place: Int, serial: UInt64, to: Waiter)
         case close(place: Int)
         /// Undo all changes to the session at the place.
@@ -33,7 +33,7 @@ struct LeaseStateMachine<Waiter> {
         case broken
     }
 
-    /// The state of a place, which holds one exclusive connection.
+    /// The state of a place, the position of one exclusive connection.
     private enum Place {
         /// No connection. Can transition to: connecting.
         case vacant
@@ -94,7 +94,7 @@ struct LeaseStateMachine<Waiter> {
         }
     }
 
-    /// Whether the connection of the lease is open; nil if the place is not leased under that serial number.
+    /// Whether the connection of a lease is open; nil if the lease with this serial number has ended.
     func isAlive(place: Int, serial: UInt64) -> Bool? {
         guard places.indices.contains(place) else { return nil }
         switch places[place] {
@@ -104,7 +104,7 @@ struct LeaseStateMachine<Waiter> {
         }
     }
 
-    /// Requests a lease for a waiter until `deadline`.
+    /// Requests a lease for a waiter, which waits until `deadline`.
     ///
     /// Later requests must not have earlier deadlines.
     mutating func request(_ waiter: Waiter, deadline: ContinuousClock.Instant) -> [Action] {
@@ -153,9 +153,9 @@ struct LeaseStateMachine<Waiter> {
         return [.close(place: place)]
     }
 
-    /// Takes a lease back.
+    /// Takes back the lease of the connection with the index `place`.
     ///
-    /// Does nothing if the place is not leased under that serial number.
+    /// Does nothing if the lease with this serial number has ended.
     mutating func returned(place: Int, serial: UInt64, as state: Return) -> [Action] {
         switch (isAlive(place: place, serial: serial), state) {
         case (nil, _):
@@ -221,7 +221,9 @@ struct LeaseStateMachine<Waiter> {
         return actions
     }
 
-    /// Leases idle connections to waiters, and asks for as many new connections as waiters remain.
+    /// Leases idle connections to waiters.
+    ///
+    /// Requests a new connection for each waiter that remains, up to the maximum number of connections.
     private mutating func serve() -> [Action] {
         var actions: [Action] = []
         for index in places.indices {

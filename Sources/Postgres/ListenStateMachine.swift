@@ -24,14 +24,14 @@ struct ListenStateMachine {
     private let pause: Duration
     private let timeout: Duration
     private var state = State.disconnected
-    /// Whether the server has accepted LISTEN on the present connection.
+    /// Whether the server has accepted `LISTEN` on the present connection.
     ///
-    /// If so, later notifications arrive, unless the connection has broken unnoticed.
+    /// If so, the server sends each later notification over this connection.
     private(set) var isListening = false
 
     /// - Parameters:
     ///   - pause: The time from a response to the next LISTEN.
-    ///   - timeout: The longest wait for a response.
+    ///   - timeout: The maximum wait for a response to LISTEN.
     init(pause: Duration, timeout: Duration) {
         self.pause = pause
         self.timeout = timeout
@@ -51,9 +51,9 @@ struct ListenStateMachine {
         return .listen
     }
 
-    /// Records that the server has responded to LISTEN.
+    /// Records that the server has accepted or refused LISTEN.
     ///
-    /// A refusal also shows that the connection works, and leaves ``isListening`` unchanged.
+    /// Even a refusal shows that the connection works. It leaves ``isListening`` unchanged.
     mutating func answered(isRefusal: Bool, now: ContinuousClock.Instant) -> Action? {
         guard case .asking = state else { return nil }
         state = .resting(until: now + pause)

@@ -1,4 +1,4 @@
-/// The counts of how requests ended, since the start.
+/// The number of requests for each way in which a request can end, since the start of the client.
 package struct Outcomes: Sendable, Hashable {
     /// Requests that succeeded.
     package private(set) var done = 0
@@ -6,11 +6,11 @@ package struct Outcomes: Sendable, Hashable {
     package private(set) var failed = 0
     /// Requests whose connection broke.
     package private(set) var lost = 0
-    /// Requests for which no connection came free, or none could be opened, within the lease limit.
+    /// Requests for which no connection came free, or none could be opened, within `leaseTimeout`.
     package private(set) var timedOut = 0
     /// Requests that failed at once because the queue was full.
     package private(set) var overloaded = 0
-    /// Requests that were cancelled, that failed because the client was shut down, or whose client must not be used.
+    /// Requests that were cancelled, that failed because the client was shut down, or that the client's owner forbade.
     package private(set) var abandoned = 0
 
     mutating func note<Success>(_ outcome: Result<Success, PostgresError>) {

@@ -1,9 +1,11 @@
 /// The values of one statement in PostgreSQL's binary format, in memory that all statements reuse.
 struct ParameterBuffer {
     private static let maxCount = 65_535
-    /// The most bytes of all values: PostgreSQL's size limit of a message, less room for the message's other parts.
+    /// The maximum total size of the values of a statement, in bytes.
+    ///
+    /// PostgreSQL limits the size of a message, and the other parts of the message need some room.
     private static let maxBytes = 1_000_000_000
-    /// The buffer is freed above this size, after an unusually large statement.
+    /// The size in bytes up to which the buffer is kept for the next statement; a larger buffer is freed.
     private static let keptBytes = 1 << 20
 
     private var bytes: [UInt8] = []
@@ -14,7 +16,7 @@ struct ParameterBuffer {
     private var types: [UInt32] = []
     private var pointers: [UnsafePointer<CChar>?] = []
 
-    /// Loads the values.
+    /// Encodes the values of a statement into the buffer.
     ///
     /// Returns false if they are too many or too large.
     mutating func load(_ binds: [Bind]) -> Bool {

@@ -2,9 +2,9 @@
 ///
 /// The state machine tells which statement the next response belongs to, and when a response is complete.
 ///
-/// Every statement is followed by its own sync, so the effect of an error ends with its statement. The response to a
-/// statement counts only once its sync has arrived. The server commits at the sync, and the commit may still fail, by a
-/// deferred constraint.
+/// Every statement is followed by a Sync message of its own, so an error makes the server skip no later statement. The
+/// response to a statement counts only once the server has answered the Sync. At the Sync the server commits, and a
+/// deferred constraint can still make the commit fail.
 struct PipelineStateMachine<Request, Reply> {
     /// An event from libpq.
     enum Event {
@@ -16,7 +16,7 @@ struct PipelineStateMachine<Request, Reply> {
         case skipped
         /// NULL: the results of one command are complete, or libpq has nothing yet.
         case end
-        /// The sync after a statement.
+        /// The server's answer to the Sync message that follows each statement.
         case sync
         /// The server waits for rows; no statement in a pipeline may cause this.
         case copyIn
@@ -27,7 +27,7 @@ struct PipelineStateMachine<Request, Reply> {
     enum Outcome {
         case success(Reply)
         case failure(Reply)
-        /// The sync arrived without any result: the server violated the protocol.
+        /// The server answered the Sync message without any result before, which violates the protocol.
         case nothing
     }
 
@@ -49,7 +49,7 @@ struct PipelineStateMachine<Request, Reply> {
         /// libpq has no more events now; wait until the socket is readable.
         case wait
         case complete(Completion)
-        /// Server and client disagree about the order: the connection is unusable.
+        /// The event does not fit the statements that were sent: the connection is unusable.
         case violation
     }
 
@@ -70,7 +70,8 @@ struct PipelineStateMachine<Request, Reply> {
         case executing
         /// The end of the statement's results is due. Can transition to: syncing.
         case executed
-        /// The sync is due; a failure may come before it. Can transition to: none, the slot is removed.
+        /// The server's answer to the Sync message is due; a failure may come before it. Can transition to: none, the
+        /// slot is removed.
         case syncing
     }
 
@@ -153,9 +154,10 @@ struct PipelineStateMachine<Request, Reply> {
         }
     }
 
-    /// Marks the request as abandoned by its caller.
+    /// Marks a request as abandoned by its caller; returns false if no request matches.
     ///
-    /// The slot stays, since the response still arrives and must not be taken for that of the next request.
+    /// The request keeps its position in the order. Its response will still arrive, and must not be taken for the
+    /// response to the next request.
     mutating func abandon(where matches: (Request) -> Bool) -> Bool {
         slots.update(where: { matches($0.request) }, { $0.isAbandoned = true })
     }

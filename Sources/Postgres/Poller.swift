@@ -5,7 +5,7 @@ internal import Glibc
 final class Poller: Sendable {
     /// A ready descriptor: readable, writable, or closed by its peer.
     struct Event {
-        /// The tag that the descriptor was registered with.
+        /// The number under which the descriptor was registered with epoll.
         let tag: UInt64
         let isReadable: Bool
         let isWritable: Bool

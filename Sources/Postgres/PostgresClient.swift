@@ -26,8 +26,8 @@ package final class PostgresClient: Sendable {
 
     /// Shuts the client down.
     ///
-    /// Statements that were sent are still answered, for a little longer than the statement limit. Statements in the
-    /// queue and all later ones fail with ``PostgresError/shutDown``.
+    /// The client still waits for the responses to statements that were sent, for at most one second longer than the
+    /// time limit of a statement. Statements in the queue and all later ones fail with ``PostgresError/shutDown``.
     package func shutdown() {
         pool.post(.shutDown)
     }
@@ -128,7 +128,7 @@ package final class PostgresClient: Sendable {
 
     /// Waits before a retry, so that the same transactions do not conflict again.
     ///
-    /// The time is random: up to 20 ms before the first retry, and up to 40 ms before the second.
+    /// The wait is random: at most 20 ms before the first retry, and at most 40 ms before the second.
     private static func pause(_ repetition: Int) async throws(PostgresError) {
         do {
             try await Task.sleep(for: .milliseconds(20 * repetition) * Double.random(in: 0.1...1))

@@ -8,80 +8,84 @@ package struct PostgresConfiguration: Sendable {
     private(set) var transport: TransportSecurity
     private(set) var targetSession: TargetSession
     private(set) var channelBinding: ChannelBinding
-    /// The URL's startup options for the server or for a proxy in front of it; the driver's own options follow them.
+    /// The startup options in the URL, for the server or for a proxy in front of it.
+    ///
+    /// The driver appends its own options to these.
     private(set) var options: String
 
     /// The number of connections over which single statements are pipelined, all kept open.
     package var pipelinedConnections = 4
-    /// The most connections leased for transactions; opened on demand, then kept.
+    /// The maximum number of connections leased for transactions and other exclusive use.
+    ///
+    /// They are opened on demand and then stay open.
     package var exclusiveConnections = 4
-    /// The most statements in flight on one pipelined connection.
+    /// The maximum number of statements in flight on one pipelined connection.
     ///
-    /// Further statements wait for any of the connections.
+    /// Further statements wait until one of the connections has room.
     package var pipelineDepth = 64
-    /// The most statements in the queue, and the most callers in the queue for a lease.
+    /// The maximum number of waiting statements, and the maximum number of callers that wait for a lease.
     ///
-    /// Above that, a statement or lease fails with ``PostgresError/overloaded``.
+    /// Above that, a statement or a request for a lease fails with ``PostgresError/overloaded``.
     package var maxQueued = 1024
-    /// The longest wait of a statement or a lease for a connection.
+    /// The maximum time that a statement or a request for a lease waits for a connection.
     package var leaseTimeout: Duration = .seconds(1)
-    /// The longest run of a statement, set on every session; zero for no limit.
+    /// The maximum time that the server may run a statement, set on every session; zero for no limit.
     ///
-    /// If a response is overdue by one second, the connection counts as lost.
+    /// If the response has not arrived one second after this time, the connection counts as lost.
     package var statementTimeout: Duration = .seconds(2)
-    /// The longest wait for a lock, set on every session; zero for no limit.
+    /// The maximum time that a statement waits for a lock, set on every session; zero for no limit.
     package var lockTimeout: Duration = .seconds(1)
-    /// The longest idle time inside a transaction, set on every session; zero for no limit.
+    /// The maximum idle time inside a transaction, set on every session; zero for no limit.
     package var idleInTransactionTimeout: Duration = .seconds(5)
-    /// The longest time that sent bytes may stay unacknowledged before the kernel drops the connection.
+    /// The maximum time that sent bytes may stay unacknowledged before the kernel drops the connection.
     package var tcpUserTimeout: Duration = .seconds(5)
-    /// The longest attempt to open a connection to one host.
+    /// The maximum time that an attempt to connect to one host may take.
     package var connectTimeout: Duration = .seconds(2)
     /// Whether callers that wait for a connection fail at once when all hosts have failed permanently.
     ///
-    /// False for a service, since the cause may be fixed meanwhile.
+    /// False for a running service, since an operator may remove the cause while the callers wait.
     package var givesUpAtRefusals = false
-    /// The pause after which a connection for notifications repeats `LISTEN`, as a check that it works.
+    /// The pause after which a connection for notifications repeats `LISTEN`, to check that the connection works.
     ///
-    /// No other statement is sent on such a connection, and TCP alone does not notice that the peer of a silent
-    /// connection is gone.
+    /// Such a connection sends nothing else. TCP alone does not notice that the peer of a silent connection is gone.
     package var listenPause: Duration = .seconds(10)
-    /// The longest wait for the response to `LISTEN`.
+    /// The maximum wait for the response to `LISTEN`.
     ///
     /// After that the connection counts as lost.
     package var listenTimeout: Duration = .seconds(5)
-    /// The most bytes of one row.
+    /// The maximum size of one row of a result, in bytes.
     package var rowBytes = 16_777_216
-    /// The most bytes of all rows of a result.
+    /// The maximum total size of the rows of a result, in bytes.
     package var resultBytes = 134_217_728
-    /// Whether statements are prepared and kept on the server.
+    /// Whether the server prepares statements and keeps them for later runs.
     ///
-    /// Off for poolers in transaction mode: every statement is then parsed at each use and relies on no session state.
+    /// Must be false behind a pooler in transaction mode. The server then parses every statement at each run, and no
+    /// statement relies on the state of a session.
     package var preparedStatements = true
-    /// The most bytes of statement texts that one connection keeps prepared.
+    /// The maximum total size of the statement texts that one connection keeps prepared, in bytes.
     ///
     /// At 0 every statement is planned for a single use. In the server's memory a prepared statement takes about a
     /// hundred times as many bytes as its text.
     package var preparedBytes = 2_621_440
-    /// The most bytes of statements that a connection may have had parsed without keeping them prepared.
+    /// The maximum total size of the texts that a connection has parsed and does not keep prepared, in bytes.
     ///
     /// Above that, the connection is replaced, since the server keeps metadata of the statements' tables until the
-    /// session ends. Without prepared statements, connections belong to a pooler and are not replaced.
+    /// session ends. If ``preparedStatements`` is false, connections belong to a pooler and are not replaced.
     package var discardedBytes = 2_097_152
     /// Further server settings for every session.
     ///
-    /// They are sent only if the time limits are sent as startup options.
+    /// They are sent only if ``sessionSettings`` is, or defaults to, `startupOptions`.
     package var settings: [(name: String, value: String)] = []
-    /// How ``statementTimeout``, ``lockTimeout`` and ``idleInTransactionTimeout`` reach the server.
+    /// How the client tells the server ``statementTimeout``, ``lockTimeout`` and ``idleInTransactionTimeout``.
     ///
-    /// Nil means `startupOptions` with prepared statements, and `eachTransaction` without.
+    /// Nil means `startupOptions` if ``preparedStatements`` is true, and `eachTransaction` otherwise.
     package var sessionSettings: SessionSettings?
     /// The name under which the server lists the connections.
     package var applicationName: String
     /// The default of ``applicationName`` if the URL has none.
     package static let standardName = "postgres"
 
-    /// The way in which the time limits of a session reach the server.
+    /// The way in which the client tells the server the time limits of a session.
     package enum SessionSettings: Sendable, Hashable {
         /// As startup parameter `options`, for the whole session. PgBouncer refuses the parameter unless it is among
         /// its `ignore_startup_parameters`.
@@ -93,14 +97,14 @@ package struct PostgresConfiguration: Sendable {
         case leftToServer
     }
 
-    /// The servers that the client accepts.
+    /// Which servers the client accepts, by libpq's `target_session_attrs`.
     enum TargetSession: String, Sendable {
         case any
         case primary
         case readWrite = "read-write"
     }
 
-    /// Whether the password authentication must be bound to the TLS connection.
+    /// Whether authentication with a password must be bound to the TLS connection, by libpq's `channel_binding`.
     enum ChannelBinding: String, Sendable {
         case disable
         case prefer
@@ -109,14 +113,15 @@ package struct PostgresConfiguration: Sendable {
 
     /// Parses `postgres://user:password@host1:port,host2:port/database?sslmode=…`.
     ///
-    /// Parameters after the `?`: `host` and `port` (a socket's folder and its number, when no host is before the path),
-    /// `sslmode`, `sslrootcert`, `sslcert`, `sslkey`, `target_session_attrs` (`read-write`, which is the default,
-    /// `primary` or `any`), `application_name`, `channel_binding`, `connect_timeout` in seconds, and `options`, such as
-    /// the name of an endpoint. `sslnegotiation`, `gssencmode` and `client_encoding` are accepted only with the values
-    /// that apply anyway. No value comes from the environment. The default database has the name of the user.
+    /// Parameters after the `?`: `host` and `port` (a Unix socket's folder and port number, if the URL has no host
+    /// before the path), `sslmode`, `sslrootcert`, `sslcert`, `sslkey`, `target_session_attrs` (`read-write`, which is
+    /// the default, `primary` or `any`), `application_name`, `channel_binding`, `connect_timeout` in seconds, and
+    /// `options` (startup options for the server or a proxy). `sslnegotiation`, `gssencmode` and `client_encoding` are
+    /// accepted only with the values that this client always uses. No value comes from the environment. The default
+    /// database has the name of the user.
     ///
-    /// The server's certificate is verified, and a URL that asks for less is refused. The only exception is a URL in
-    /// which every host is a loopback address or a socket.
+    /// The client verifies the server's certificate, and refuses a URL that asks for less. The only exception is a URL
+    /// in which every host is a loopback address or a Unix socket.
     package init(url: String) throws(PostgresConfigurationError) {
         try self.init(url: url, environment: processEnvironment)
     }
@@ -164,7 +169,7 @@ package struct PostgresConfiguration: Sendable {
         }
     }
 
-    /// Returns a configuration for the database of `url`, with the limits and application name of this one.
+    /// Returns a configuration for the database of `url`, with the limits and application name of this configuration.
     package func elsewhere(url: String) throws(PostgresConfigurationError) -> PostgresConfiguration {
         let other = try PostgresConfiguration(url: url)
         var configuration = self

@@ -1,10 +1,10 @@
-/// A rewriting of statements before they are sent, and of their errors.
+/// Two functions that rewrite each statement before it is sent, and translate the errors of the rewritten statement.
 package struct StatementDetour: Sendable {
     /// Returns the statement to send in place of the given one.
     ///
-    /// The function may ask the connection for the types of a statement's columns.
+    /// The function may ask the given connection for the types of a statement's columns.
     package let rewrite: @Sendable (Statement, PostgresConnection) async throws(PostgresError) -> Statement
-    /// Turns an error of the sent statement into the corresponding error of the original statement.
+    /// Turns an error of the rewritten statement into the corresponding error of the original statement.
     package let explain: @Sendable (PostgresError) -> PostgresError
 
     package init(
@@ -30,7 +30,9 @@ package final class PostgresConnection: Sendable {
         self.detour = detour
     }
 
-    /// Returns the same connection, whose statements the detour rewrites; scripts and copied rows are sent unchanged.
+    /// Returns the same connection with a `detour` that rewrites its statements.
+    ///
+    /// Scripts and copied rows are sent unchanged.
     package func taking(_ detour: StatementDetour?) -> PostgresConnection {
         PostgresConnection(pool, lease, purpose, detour)
     }
@@ -58,7 +60,7 @@ package final class PostgresConnection: Sendable {
         ).typeNames { question throws(PostgresError) in try await self.send(question) }
     }
 
-    /// Runs a text of one or more statements, without values, by the simple protocol.
+    /// Runs a text of one or more statements, without values, by PostgreSQL's simple query protocol.
     ///
     /// All statements are one transaction, unless the text or a surrounding transaction says otherwise.
     nonisolated(nonsending) package func execute(script: String) async throws(PostgresError) {
@@ -107,19 +109,23 @@ package final class PostgresConnection: Sendable {
         guard result.commandTag == "COMMIT" else { throw .server(.failedTransaction) }
     }
 
-    /// Returns the lease to the pool without waiting, after a commit: the session then needs no cleaning.
+    /// Returns the connection to the pool without waiting.
+    ///
+    /// Called after a commit, when the session needs no cleaning.
     func giveBack() {
         pool.post(.returned(lease, purpose, nil))
     }
 
-    /// Returns the lease to the pool and waits until the session is cleaned or closed.
+    /// Returns the connection to the pool, and waits until the pool has cleaned its session or closed the connection.
     func giveBackAndWait() async {
         await suspend { pool.post(.returned(lease, purpose, $0)) }
     }
 }
 
 extension ServerError {
-    /// `in_failed_sql_transaction`, the error of a commit after a statement of the transaction had failed.
+    /// The error that is thrown if a transaction is to be committed after one of its statements has failed.
+    ///
+    /// Its code 25P02 means `in_failed_sql_transaction`.
     fileprivate static let failedTransaction = ServerError(
         sqlState: "25P02",
         schema: nil,

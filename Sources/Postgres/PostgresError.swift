@@ -9,25 +9,25 @@ package enum PostgresError: Error, Sendable {
     ///
     /// With `outcomeUnknown` the statement had been sent and may have been carried out. Otherwise it had no effect.
     case connectionLost(outcomeUnknown: Bool)
-    /// No connection is open, and none was opened within the lease limit.
+    /// No connection is open, and none was opened within `leaseTimeout`.
     ///
     /// The value is the failure of the latest attempt to connect, if there was one.
     case unavailable(ConnectFailure?)
-    /// Connections are open, but none came free within the lease limit.
+    /// Connections are open, but none came free within `leaseTimeout`.
     case leaseTimeout
-    /// The queue is full; nothing was sent.
+    /// Too many statements or callers already wait for a connection; nothing was sent.
     case overloaded
     /// The task was cancelled. A statement that had been sent may still be carried out.
     case cancelled
     /// A column does not hold the expected type of value.
     case decoding(DecodingFailure)
-    /// The result exceeds the size limits; outside of a transaction the statement has had its effect.
+    /// The result exceeds a size limit. The statement has run; outside of a transaction its effect is permanent.
     case tooLarge(ResultExcess)
     /// The owner of the client forbids its use, for the given reason; nothing was sent.
     case withheld(String)
     /// The client has been shut down; nothing was sent.
     case shutDown
-    /// The lease was used after its closure had returned; nothing was sent.
+    /// A leased connection was used after the closure that it was leased to had returned; nothing was sent.
     case leaseEnded
     /// The statement cannot be sent at all.
     case invalidStatement(InvalidStatement)
@@ -35,7 +35,9 @@ package enum PostgresError: Error, Sendable {
 
 /// The reason why an attempt to connect failed.
 package struct ConnectFailure: Sendable, Hashable {
-    /// The message of libpq, on one line: names host, port, user and database, never the password.
+    /// The error message, on one line.
+    ///
+    /// It may name host, port, user and database, never the password.
     package let text: String
     /// The SQLSTATE of the server's refusal, if the server responded.
     package let sqlState: SQLState?
@@ -45,7 +47,7 @@ package struct ConnectFailure: Sendable, Hashable {
     /// Whether the configuration is wrong, as opposed to a server that is down.
     package var isMisconfigured: Bool { isFinal && !isRefused }
 
-    /// Whether the server itself refused the connection, for a reason that will repeat.
+    /// Whether the server itself refused the connection, for a reason that will make it refuse again.
     package var isOfServer: Bool { sqlState.map(Self.finalCodes.contains) ?? false }
 
     /// Whether nothing listens at the address.
@@ -60,7 +62,9 @@ package struct ConnectFailure: Sendable, Hashable {
         "channel binding required",
     ]
 
-    /// The codes of refusals that will repeat: unknown role or database, wrong password, role that may not connect.
+    /// The codes of refusals that a retry cannot change.
+    ///
+    /// They mean: unknown role or database, wrong password, role that may not connect.
     private static let finalCodes: Set<SQLState> = ["28P01", "28000", "3D000", "42501"]
 
     package init(text: String, sqlState: SQLState? = nil, isFinal: Bool = false) {
@@ -76,9 +80,10 @@ package struct ConnectFailure: Sendable, Hashable {
         (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) || (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(byte)
     }
 
-    /// Parses libpq's message, of verbosity `PQERRORS_VERBOSE`.
+    /// Parses an error message of libpq, in the verbose format `PQERRORS_VERBOSE`.
     ///
-    /// A server's message has its code after the severity, and a last line with the location in the server's source.
+    /// If the message comes from the server, it has the error code after the severity, and a last line that names the
+    /// place in the server's source code.
     init(libpq message: String, hiding password: String?) {
         let lines = message.split(separator: "\n").map { line in line.drop { $0 == " " || $0 == "\t" } }
         var text = lines.filter { !$0.hasPrefix("LOCATION: ") }.joined(separator: "; ")
@@ -152,7 +157,7 @@ package struct DecodingFailure: Sendable, Hashable {
         case malformed
         /// There is no such column.
         case absent
-        /// The column is surplus: no value was to be read from it.
+        /// The row has a column more than the program reads.
         case surplus
     }
 
@@ -176,7 +181,7 @@ extension PostgresError {
         }
     }
 
-    /// Whether the connection of the failed statement is to be closed once it is idle.
+    /// Whether the connection on which the statement failed should be closed once it is idle.
     var endsConnection: Bool {
         if case .tooLarge = self { return true }
         return handling == .dropConnection
@@ -219,7 +224,7 @@ extension PostgresError: CustomStringConvertible {
 }
 
 extension ServerError: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
-    /// The code and the names of the violated objects, never the message.
+    /// The error code and the names of the objects that the error is about, never the server's message.
     package var description: String {
         var text = "PostgreSQL error \(sqlState)"
         if let constraint { text += ", constraint \(constraint)" }

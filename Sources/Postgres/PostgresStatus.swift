@@ -1,8 +1,8 @@
-/// The current state of a client, and its counts since the start.
+/// The current state of a PostgreSQL client, and its counts since its start.
 package struct PostgresStatus: Sendable, Hashable {
     /// Connections open for single statements.
     package var pipelinedOpen = 0
-    /// Connections open for leases.
+    /// Open connections of the kind that is leased for exclusive use.
     package var exclusiveOpen = 0
     /// Leases given and not yet returned.
     package var leased = 0
@@ -16,17 +16,19 @@ package struct PostgresStatus: Sendable, Hashable {
     package var listening = 0
     /// Attempts to open a connection to some host, since the start.
     package var connectAttempts = 0
-    /// Attempts that failed, since the start.
+    /// Attempts to open a connection that failed, since the start.
     package var connectFailures = 0
     /// Connections that broke after they had been open, since the start.
     package var connectionsLost = 0
-    /// The outcomes of callers' statements.
+    /// The outcomes of the statements that callers submitted.
     package internal(set) var statements = Outcomes()
     /// The durations from a caller's submission of a statement to its outcome.
     package internal(set) var statementTimes = DurationCounts()
     /// The outcomes of requests for an exclusive connection.
     package internal(set) var leases = Outcomes()
-    /// libpq's message for the latest failed attempt: names host, port, user and database, never the password.
+    /// The error message of the latest failed attempt to connect.
+    ///
+    /// It may name host, port, user and database, never the password.
     package var lastConnectFailure: String?
 
     /// Creates a status in which all counts are 0.
@@ -34,7 +36,7 @@ package struct PostgresStatus: Sendable, Hashable {
 }
 
 extension PostgresStatus {
-    /// Adds the values of another client.
+    /// Adds the counts of another client to this status.
     package mutating func add(_ other: PostgresStatus) {
         pipelinedOpen += other.pipelinedOpen
         exclusiveOpen += other.exclusiveOpen

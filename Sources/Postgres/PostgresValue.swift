@@ -7,25 +7,27 @@ package protocol PostgresValue: RowValue {
 
     var bind: Bind { get }
 
-    /// Reads a column that is not NULL.
+    /// Reads a value from a column that is not NULL.
     static func read(_ cell: Cell) throws(CellMismatch) -> Self
 }
 
 extension Bind {
-    /// Creates a bind of an optional value.
+    /// Binds an optional value.
     ///
-    /// NULL gets the type of `Value`.
+    /// For nil, binds a NULL of the SQL type that belongs to `Value`.
     package init<Value: PostgresValue>(_ value: Value?) { self = value?.bind ?? .null(Value.nullType) }
 }
 
-/// A value of a column, in libpq's memory.
+/// The value of one column in one row, in libpq's memory.
 ///
-/// A cell must not outlive the call that it is passed to.
+/// A function to which a cell is passed must not keep it.
 package struct Cell {
     let type: SQLType
     let bytes: UnsafeRawBufferPointer
 
-    /// Returns the bytes as one big-endian integer of exactly that width.
+    /// Reads the bytes as a big-endian integer.
+    ///
+    /// Throws unless the number of bytes is the size of the integer type.
     func integer<T: FixedWidthInteger>(_: T.Type) throws(CellMismatch) -> T {
         guard bytes.count == MemoryLayout<T>.size else { throw .malformed }
         return T(bigEndian: bytes.loadUnaligned(as: T.self))
@@ -127,7 +129,7 @@ extension Timestamp: PostgresValue {
 
     /// The value in PostgreSQL's binary format.
     ///
-    /// The lowest number stands for `-infinity`. So a time before PostgreSQL's range becomes the lowest number but one,
+    /// The least integer stands for `-infinity`. So a time before PostgreSQL's range becomes the second least integer,
     /// which PostgreSQL refuses as out of range.
     var wire: Int64 {
         if self == .infinity || self == .negativeInfinity { return microseconds }
@@ -187,7 +189,7 @@ package protocol PostgresArrayElement: Sendable {
 
     static func bind(_ array: [Self]) -> Bind
 
-    /// Reads a column that is not NULL.
+    /// Reads an array from a column that is not NULL.
     static func readArray(_ cell: Cell) throws(CellMismatch) -> [Self]
 }
 

@@ -2,8 +2,8 @@ import Glibc
 
 /// The prepared statements of one connection, by their text; the least recently used ones are evicted.
 ///
-/// The server's data of a statement, parsed, rewritten and planned, is about a hundred times as long as the text. So a
-/// limit for the texts also bounds the server's memory.
+/// In the server's memory, a parsed and planned statement is about a hundred times as long as its text. So a limit for
+/// the texts also bounds the server's memory.
 struct PreparedStatements {
     /// The name of a statement, ended by a NUL as libpq requires.
     typealias Name = ContiguousArray<CChar>
@@ -12,9 +12,9 @@ struct PreparedStatements {
         let name: Name
         let types: [UInt32]
         var lastUse: UInt64
-        /// Whether the tables of the plan have changed.
+        /// Whether the tables that the plan uses have changed.
         ///
-        /// The plan may not be used, but the server still has the statement.
+        /// The server still has the statement, but its plan must not be used any more.
         var isStale = false
 
         func matches(_ binds: [Bind]) -> Bool {
@@ -24,19 +24,22 @@ struct PreparedStatements {
         }
     }
 
-    /// A text, compared by its bytes: Swift's own comparison takes canonically equivalent texts for equal.
+    /// The text of a statement and its affinity, by which a prepared statement is found.
+    ///
+    /// Texts are compared by their bytes. Swift's own comparison takes canonically equivalent texts for equal.
     private struct Text: Hashable {
         let sql: String
         let affinity: Affinity?
 
-        /// The server's memory for the shortest statement, expressed in bytes of text.
+        /// The number of bytes added to the length of each text, for the memory that even the shortest statement takes.
         private static let least = 256
 
         var weight: Int { sql.utf8.count + Self.least }
 
-        /// Hashes affinity, length, beginning and end, which tell the statements apart.
+        /// Hashes the affinity, and the length, beginning and end of the text, which are enough to tell statements
+        /// apart.
         ///
-        /// Hashing kilobytes at each use would cost more than sending them.
+        /// To hash kilobytes of text at each use would cost more time than to send them.
         func hash(into hasher: inout Hasher) {
             hasher.combine(affinity?.number)
             hasher.combine(sql.utf8.count)
@@ -65,17 +68,17 @@ struct PreparedStatements {
     private var weight = 0
     private var uses: UInt64 = 0
     private var lastNumber: UInt64 = 0
-    /// The bytes of the parsed statement texts that were dropped later, or were too long to be kept prepared.
+    /// The total size of the texts that were parsed and are not prepared any more, or were too long for it, in bytes.
     private(set) var discarded = 0
 
-    /// - Parameter capacity: The most bytes that the texts of the prepared statements may have together.
+    /// - Parameter capacity: The maximum total size of the texts of the prepared statements, in bytes.
     init(capacity: Int) {
         self.capacity = capacity
     }
 
     var count: Int { entries.count }
 
-    /// Returns the name of the statement, if it is prepared with the same types of values.
+    /// Returns the name under which a statement is prepared with the same types of values; nil if there is none.
     mutating func use(_ statement: Statement, near affinity: Affinity? = nil) -> Name? {
         guard let index = entries.index(forKey: Text(sql: statement.sql, affinity: affinity)) else { return nil }
         let entry = entries.values[index]
@@ -85,10 +88,10 @@ struct PreparedStatements {
         return entries.values[index].name
     }
 
-    /// Registers a statement that is being prepared, under a name that was never used before.
+    /// Registers a statement that is about to be prepared, under a new name.
     ///
-    /// `evicted` are the names of the statements that were evicted to make room. Nil if the statement is too long to be
-    /// prepared; it is parsed for a single use then.
+    /// `evicted` has the names of the statements that were removed to make room. Nil if the statement is too long to be
+    /// kept prepared; the server then parses it for a single use.
     mutating func add(_ statement: Statement, near affinity: Affinity? = nil) -> (name: Name, evicted: [Name])? {
         let text = Text(sql: statement.sql, affinity: affinity)
         guard text.weight <= capacity else {
@@ -117,26 +120,26 @@ struct PreparedStatements {
         return entry.name
     }
 
-    /// Forgets the statement.
+    /// Removes a statement from this record of prepared statements.
     ///
     /// The server has dropped the statement, or never prepared it.
     mutating func remove(_ statement: Statement, near affinity: Affinity? = nil) {
         _ = discard(Text(sql: statement.sql, affinity: affinity))
     }
 
-    /// Has the statement prepared anew at its next use.
+    /// Marks the statement as stale, so that its next use prepares it again.
     ///
-    /// At that use, the server also frees the current plan.
+    /// At that use, the server also frees the old plan.
     mutating func expire(_ statement: Statement, near affinity: Affinity? = nil) {
         entries[Text(sql: statement.sql, affinity: affinity)]?.isStale = true
     }
 
-    /// Has every statement prepared anew at its next use.
+    /// Marks every statement as stale, so that its next use prepares it again.
     mutating func expireAll() {
         for index in entries.values.indices { entries.values[index].isStale = true }
     }
 
-    /// Forgets all statements, since the server has dropped them.
+    /// Removes all statements from this record, since the server has dropped them.
     mutating func removeAll() {
         entries.removeAll()
         discarded += weight
@@ -145,7 +148,7 @@ struct PreparedStatements {
 }
 
 extension String {
-    /// Calls `body` with the bytes of the text in place, or with a copy if they are not contiguous.
+    /// Calls `body` with the UTF-8 bytes of the text: in place if they are contiguous in memory, otherwise with a copy.
     fileprivate func withUTF8<Result>(_ body: (UnsafeBufferPointer<UInt8>) -> Result) -> Result {
         if let result = utf8.withContiguousStorageIfAvailable(body) { return result }
         return ContiguousArray(utf8).withUnsafeBufferPointer(body)

@@ -1,9 +1,9 @@
-/// The time of the next attempt to connect, for all connections of a client together.
+/// Decides when a client may next try to open a connection, for all its connections together.
 ///
 /// While the state of the server is unknown, only one attempt is made at a time. Once an attempt succeeds, all
 /// connections may be opened at once. After a failure all connections wait for the backoff: 50 ms at first, then twice
 /// as long each time, up to 2 s. A random part of up to a half is subtracted from each wait. So a server that refuses
-/// gets one attempt at a time, and fewer than ten in the first second.
+/// connections gets one attempt at a time, and fewer than ten in the first second.
 struct ReconnectGate {
     private enum State {
         /// The state of the server is unknown. Can transition to: probing.
@@ -19,7 +19,7 @@ struct ReconnectGate {
 
     private static let shortest: Duration = .milliseconds(50)
     private static let longest: Duration = .seconds(2)
-    /// If a connection breaks before this age, the break counts as a failed attempt.
+    /// The age up to which a broken connection counts as a failed attempt.
     ///
     /// A server that accepts connections and closes them at once would otherwise get attempts without a pause.
     private static let proof: Duration = .seconds(2)
@@ -65,7 +65,7 @@ struct ReconnectGate {
         state = .waiting(until: now + full - full / 2 * chance)
     }
 
-    /// Notes that an attempt ended without a result.
+    /// Records that an attempt was given up before it succeeded or failed.
     mutating func withdrawn() {
         if case .probing = state { state = .unproven }
     }

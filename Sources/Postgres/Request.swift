@@ -1,8 +1,8 @@
 /// A statement or script to run, and the caller who waits for its outcome.
 ///
-/// `@unchecked Sendable`: the compiler cannot see that a request has one owner at a time. The caller fills the request
-/// in before posting it to the mailbox. The mailbox's lock transfers the ownership to the loop. After that only the
-/// loop's thread reads and writes the mutable parts.
+/// `@unchecked Sendable`: the compiler cannot see that only one thread at a time uses a request. The caller fills the
+/// request in before posting it to the event loop's mailbox. After that only the loop's thread reads and writes the
+/// mutable parts. The mailbox's lock separates the two.
 final class Request: @unchecked Sendable {
     typealias Outcome = Result<ResultSet, PostgresError>
 
@@ -10,13 +10,13 @@ final class Request: @unchecked Sendable {
         case statement(Statement)
         /// Asks for the columns of the statement without running it.
         case description(Statement)
-        /// Several statements in one text, by the simple protocol, without values.
+        /// A text of several statements without values, by PostgreSQL's simple query protocol.
         case script(String)
-        /// A COPY from the client, by the simple protocol, and its rows.
+        /// A COPY of rows to the server, by PostgreSQL's simple query protocol.
         case copy(String, CopyRows)
     }
 
-    /// The party that the request is made for.
+    /// On whose behalf the request is sent.
     enum Origin {
         /// A caller waits for the response.
         case caller
@@ -24,7 +24,8 @@ final class Request: @unchecked Sendable {
         case cleaning
         /// A stream of notifications subscribes to its channel.
         case listener
-        /// The connection frees a prepared statement. No caller waits, and the request counts for no limit.
+        /// The connection frees a prepared statement. No caller waits, and the request does not count for
+        /// `pipelineDepth`.
         case housekeeping
     }
 
@@ -38,7 +39,7 @@ final class Request: @unchecked Sendable {
         case reused
     }
 
-    /// The state of the request.
+    /// Where the request is on its way from the caller to the server and back.
     enum Place {
         /// The event loop has not seen the request yet, and only the caller may access the request. Can transition to:
         /// cancelled, waiting, sent, finished.
@@ -48,7 +49,7 @@ final class Request: @unchecked Sendable {
         case cancelled
         /// In the queue for pipelined connections. Can transition to: sent, finished.
         case waiting
-        /// Sent on the connection at the slot. Can transition to: waiting, finished.
+        /// Sent on the connection with this index in the pool. Can transition to: waiting, finished.
         case sent(slot: Int)
         /// The caller has its outcome.
         case finished
@@ -56,7 +57,7 @@ final class Request: @unchecked Sendable {
 
     let work: Work
     let origin: Origin
-    /// The lease whose connection the request uses; nil for any pipelined connection.
+    /// The lease whose connection sends the request; nil if any pipelined connection may send it.
     let lease: Lease?
     /// The group of statements that share a connection's plans and metadata.
     let affinity: Affinity?
@@ -73,7 +74,7 @@ final class Request: @unchecked Sendable {
     var isUnnamed = false
     /// When the event loop first saw the request; nil before.
     var began: ContinuousClock.Instant?
-    /// When the request stops waiting for a connection.
+    /// The time until which the request waits for a connection.
     var deadline = ContinuousClock.now
     /// The caller's continuation, set before the request is posted; nil for requests of the pool itself.
     var continuation: Continuation<Outcome>?
@@ -101,24 +102,24 @@ final class Request: @unchecked Sendable {
     }
 }
 
-/// An exclusive connection, leased under a serial number that is never reused.
+/// The exclusive use of a connection, under a serial number that is never reused.
 struct Lease: Sendable, Hashable {
     let place: Int
     let serial: UInt64
 
-    /// The use that the connection was leased for.
+    /// The use for which a connection is leased.
     enum Purpose: Sendable, Hashable {
-        /// One transaction: responses are due within the statement limit.
+        /// One transaction. The connection counts as lost if a response takes longer than the time limit of statements.
         case transaction
-        /// Any use: the session is cleaned on return, and only the server's own limits apply.
+        /// Any use. The pool cleans the session afterwards, and no limit but the server's own applies to statements.
         case session
     }
 }
 
 /// A caller's request for a lease.
 ///
-/// `@unchecked Sendable`: the caller sets the continuation before posting the request to the mailbox, whose lock
-/// transfers the ownership. After that only the loop's thread accesses the request.
+/// `@unchecked Sendable`: the caller sets the continuation before posting the request to the event loop's mailbox.
+/// After that only the loop's thread uses the request. The mailbox's lock separates the two.
 final class LeaseRequest: @unchecked Sendable {
     let purpose: Lease.Purpose
     var continuation: Continuation<Result<Lease, PostgresError>>?
@@ -151,10 +152,10 @@ enum PoolMessage: Sendable {
     case listen(Subscription)
     /// Close the connection of a stream of notifications that is no longer read.
     case unlisten(Subscription)
-    /// The addresses of the host with that index; empty if its name was not resolved.
+    /// The addresses of the host with this index in the configuration; empty if its name could not be resolved.
     case resolved(host: Int, Resolver.Resolution)
 
-    /// Resumes the callers that wait for the message, with a failure, since the pool no longer exists.
+    /// Fails the callers that wait for the outcome of this message, since the pool no longer exists.
     func fail() {
         switch self {
         case .run(let continuation): continuation.resume()

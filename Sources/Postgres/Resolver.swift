@@ -1,19 +1,19 @@
 internal import Glibc
 
-/// A resolver of host names that runs outside of the event loop.
+/// Resolves host names on threads outside of the event loop.
 ///
-/// `getaddrinfo` blocks for as long as a name server is silent.
+/// The system's function `getaddrinfo` blocks its thread for as long as a name server does not respond.
 enum Resolver {
     /// The addresses of a name.
     struct Resolution: Sendable {
         var addresses: [String] = []
-        /// The system's message if there are no addresses.
+        /// The system's error message if the name has no addresses.
         var problem: String?
         /// Whether the name servers have responded that there are no addresses.
         var isFinal = false
     }
 
-    /// Resolves `name` on a thread of its own and calls `deliver` there.
+    /// Resolves `name` on a new thread and calls `deliver` with the result on that thread.
     static func resolve(_ name: String, deliver: @escaping @Sendable (Resolution) -> Void) {
         let started = Thread.start(name: "postgres-dns") { deliver(resolution(of: name)) }
         if !started { deliver(Resolution()) }

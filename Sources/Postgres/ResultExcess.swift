@@ -2,12 +2,12 @@ internal import CLibPQ
 
 /// The size limit that a result exceeds.
 ///
-/// libpq receives the whole result before the program can check it. So the limit bounds only what is kept after that.
-/// The connection is closed, since libpq frees the memory of its receive buffer only with the connection.
+/// libpq receives the whole result before the program can check its size. So the limit bounds only the memory that
+/// stays in use afterwards. The connection is closed, since libpq frees its receive buffer only with the connection.
 package struct ResultExcess: Sendable, Hashable {
-    /// The limit of a row or of the result, in bytes.
+    /// The exceeded limit for one row or for all rows together, in bytes.
     package let limit: Int
-    /// The largest column of the row; nil if all rows together are too large.
+    /// The name of the largest column of a row that is too large; nil if all rows together are too large.
     package let column: String?
 }
 

@@ -13,7 +13,7 @@ package final class ResultSet: Sendable {
     package let count: Int
     package let columnCount: Int
 
-    /// Takes over `result` and frees it on deinitialization.
+    /// Takes ownership of a libpq result, which is freed with this object.
     init(taking result: OpaquePointer) {
         self.result = result
         count = Int(PQntuples(result))
@@ -36,9 +36,9 @@ package final class ResultSet: Sendable {
 
     var columnTypes: [SQLType] { (0..<columnCount).map { SQLType(oid: PQftype(result, Int32($0))) } }
 
-    /// Returns the types of all columns as SQL writes them.
+    /// Returns the names of the columns' types, in SQL's spelling.
     ///
-    /// Asks the server for the names, since only the server has them.
+    /// Runs a statement through `ask` for this, since libpq has only the numbers of the types.
     func typeNames(
         _ ask: (Statement) async throws(PostgresError) -> ResultSet
     ) async throws(PostgresError) -> [String] {
@@ -63,7 +63,7 @@ package final class ResultSet: Sendable {
 
     /// Returns the value of a column in a row; nil for NULL.
     ///
-    /// The caller must have checked both indices.
+    /// The caller must have checked that both indices are in range.
     func cell(row: Int, column: Int) -> Cell? {
         let (row, column) = (Int32(truncatingIfNeeded: row), Int32(truncatingIfNeeded: column))
         let length = Int(PQgetlength(result, row, column))

@@ -28,7 +28,7 @@ extension Optional: RowValue where Wrapped: RowValue {
 package struct Row: Sendable {
     private let set: ResultSet
     private let index: Int
-    /// The index of the next column.
+    /// The index of the column to read next.
     private var column = 0
 
     init(set: ResultSet, index: Int) {
@@ -36,14 +36,14 @@ package struct Row: Sendable {
         self.index = index
     }
 
-    /// Reads the next value.
+    /// Reads the next value, from one or several columns.
     package mutating func next<Value: RowValue>(_: Value.Type = Value.self) throws(PostgresError) -> Value {
         try Value(from: &self)
     }
 
     /// Reads one column that may be NULL.
     ///
-    /// This overload avoids the conformance of `Optional`, which is built at run time.
+    /// This overload is faster than the general one, for which Swift builds a conformance of `Optional` at run time.
     package mutating func next<Value: PostgresValue>(
         _: Value?.Type = Value?.self
     ) throws(PostgresError) -> Value? {
@@ -53,7 +53,7 @@ package struct Row: Sendable {
     /// Whether the next column is NULL, or there is none.
     package var isNullNext: Bool { column >= set.columnCount || set.cell(row: index, column: column) == nil }
 
-    /// Skips the remaining columns, such as the NULL columns of an outer join without a match.
+    /// Skips the remaining columns, such as those of an outer join that found no row.
     package mutating func skipRest() { column = set.columnCount }
 
     /// Reads the next column; nil for NULL.
@@ -79,15 +79,15 @@ package struct Row: Sendable {
         set.failure(reason, column: column - 1, wanted: "\(Value.self)")
     }
 
-    /// Throws if a column is left unread: the select list and the reading code do not match.
+    /// Throws if a column has not been read, since the select list then does not match the code that reads the row.
     fileprivate func end() throws(PostgresError) {
         guard column == set.columnCount else { throw set.failure(.surplus, column: column, wanted: "nothing") }
     }
 }
 
-/// Reading whole rows: every column must be read, and a surplus column is an error.
+/// Methods that read whole rows. Every column must be read: a surplus column is an error.
 extension ResultSet {
-    /// Returns the values of all rows, each of one column.
+    /// Returns one value for each row, whose columns must all belong to that value.
     package func all<Value: RowValue>(_: Value.Type) throws(PostgresError) -> [Value] {
         try all(by: { row throws(PostgresError) in try row.next(Value.self) })
     }
@@ -120,9 +120,9 @@ extension ResultSet {
         return values
     }
 
-    /// Returns the value of the first row; nil if there is no row.
+    /// Returns one value from the first row; nil if there is no row.
     ///
-    /// The row must have one column.
+    /// All columns of the row must belong to that value.
     package func first<Value: RowValue>(_: Value.Type) throws(PostgresError) -> Value? {
         try first(by: { row throws(PostgresError) in try row.next(Value.self) })
     }
@@ -148,7 +148,8 @@ extension ResultSet {
 }
 
 extension Row {
-    /// Returns the result of `read`, after checking that it read all columns; nil if `read` returns nil.
+    /// Returns the result of `read` for a row, after checking that `read` has read all columns; nil if `read` returns
+    /// nil.
     fileprivate func whole<Value>(
         _ read: (inout Row) throws(PostgresError) -> Value?
     ) throws(PostgresError) -> Value? {

@@ -1,6 +1,6 @@
 /// A SQLSTATE: the five-character code of a PostgreSQL error, such as `23505`.
 package struct SQLState: Sendable, Hashable, ExpressibleByStringLiteral, CustomStringConvertible {
-    /// The five bytes, the first one most significant.
+    /// The five characters as bytes of one integer, the first character in the most significant byte.
     private let packed: UInt64
 
     /// Creates a code from the first five bytes of `bytes`.
@@ -24,13 +24,13 @@ package struct SQLState: Sendable, Hashable, ExpressibleByStringLiteral, CustomS
         String(decoding: (0..<5).map { UInt8(truncatingIfNeeded: packed >> (32 - 8 * UInt64($0))) }, as: UTF8.self)
     }
 
-    /// Whether the code belongs to the class of these first two characters.
+    /// Whether the code belongs to the class with these two characters, the first two of the code.
     func isOfClass(_ first: Unicode.Scalar, _ second: Unicode.Scalar) -> Bool {
         packed >> 24 == UInt64(first.value) << 8 | UInt64(second.value)
     }
 }
 
-/// The reaction that an error code calls for.
+/// What the program should do about an error, by its SQLSTATE.
 package enum Handling: Sendable, Hashable {
     /// Nothing was written; the whole transaction may be retried (40001, 40P01).
     case retryTransaction
@@ -42,12 +42,12 @@ package enum Handling: Sendable, Hashable {
     case clientFault
     /// A constraint refused the row (class 23).
     case constraintViolation
-    /// All others: an error in the statement or the set-up.
+    /// All other codes: the statement is wrong, or the database is not set up correctly.
     case other
 }
 
 extension SQLState {
-    /// The reaction that the code calls for.
+    /// What the program should do about an error with this code.
     package var handling: Handling {
         switch self {
         case "40001", "40P01": .retryTransaction
@@ -60,9 +60,9 @@ extension SQLState {
         }
     }
 
-    /// Whether the server has ended the session.
+    /// Whether the server ends the session with this error.
     ///
-    /// The outcome of the statement is unknown then.
+    /// In this case it is unknown whether the statement had an effect.
     var endsSession: Bool {
         switch self {
         case "57P01", "57P02", "57P03", "57P05", "25P03": true

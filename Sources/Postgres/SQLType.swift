@@ -1,4 +1,4 @@
-/// A type of PostgreSQL, by its object id in `pg_type`.
+/// A data type of PostgreSQL, named by its object id in the catalog `pg_type`.
 struct SQLType: Sendable, Hashable {
     let oid: UInt32
 

@@ -1,9 +1,9 @@
 internal import CLibPQ
 
 extension ServerError {
-    /// Reads the error from a result.
+    /// Reads the server's error from a result.
     ///
-    /// Nil for an error of libpq itself, since such an error has no code. The connection is broken in this case.
+    /// Nil if the error comes from libpq itself, which gives no code. In this case the connection is broken.
     ///
     /// DETAIL, HINT and CONTEXT are left out, since they repeat values. Only the row number is taken from CONTEXT.
     init?(_ set: ResultSet) {
@@ -24,7 +24,7 @@ extension ServerError {
         return String(decoding: String(cString: text).utf8.prefix(1024), as: UTF8.self)
     }
 
-    /// Returns the row number in a context such as `COPY staging, line 3, column name: "…"`.
+    /// Returns the row number in the CONTEXT of an error, such as `COPY staging, line 3, column name: "…"`.
     private static func row(_ context: String) -> Int? {
         guard context.hasPrefix("COPY ") else { return nil }
         let digits = context.utf8.drop { $0 != UInt8(ascii: ",") }
@@ -33,7 +33,7 @@ extension ServerError {
         return Int(String(decoding: digits, as: UTF8.self))
     }
 
-    /// The field codes of `PQresultErrorField`, characters in C (`PG_DIAG_…` in postgres_ext.h).
+    /// The codes of an error's fields for `PQresultErrorField`: the `PG_DIAG_…` constants of postgres_ext.h.
     private enum Field {
         static let sqlState = Int32(UInt8(ascii: "C"))
         static let message = Int32(UInt8(ascii: "M"))

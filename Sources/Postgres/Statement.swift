@@ -4,13 +4,14 @@
 /// ```swift
 /// let statement: Statement = "SELECT name FROM \(identifier: schema).users WHERE object_id = \(id)"
 /// ```
-/// An interpolated `Statement` adds its values, and its placeholders are renumbered.
+/// When another `Statement` is interpolated, its text and values are added, and its placeholders get new numbers.
 package struct Statement: Sendable {
     /// The text, with placeholders `$1`, `$2`, ….
     package private(set) var sql: String
     /// The value of each placeholder, in order.
     package private(set) var binds: [Bind]
-    /// The byte offset of each value's placeholder in the text; empty for a text that was passed in complete.
+    /// The byte offset of each value's placeholder in the text; empty if the text came with its placeholders already in
+    /// it.
     private var places: [Int] = []
 
     /// Creates a statement from a complete and trusted text and the values of its placeholders `$1`, `$2`, ….
@@ -106,12 +107,12 @@ extension Statement: ExpressibleByStringInterpolation {
         }
     }
 
-    /// Returns a name in double quotes, with its own quotes doubled.
+    /// Returns a name in double quotes, and doubles each double quote inside the name.
     package static func quoted(identifier: String) -> String { quoted(identifier, by: "\"") }
 
-    /// Returns a text in single quotes, with its own quotes doubled.
+    /// Returns a text in single quotes, and doubles each single quote inside the text.
     ///
-    /// This is safe only if `standard_conforming_strings` is on.
+    /// This is safe only if the server's setting `standard_conforming_strings` is on.
     package static func quoted(literal: String) -> String { quoted(literal, by: "'") }
 
     private static func quoted(_ text: String, by quote: Unicode.Scalar) -> String {

@@ -29,7 +29,7 @@ package struct Parameter<Input>: Sendable {
 
 /// A part of a statement whose text is built once: SQL with named parameters.
 ///
-/// Parts are composed by interpolation. The number of a parameter is assigned in the complete statement only:
+/// Parts are composed by interpolation. Only the complete statement numbers its parameters:
 /// ```swift
 /// let owner: SQL<Login> = "select object_id from identities where subject = \(.subject)"
 /// let statement = StatementTemplate("select * from users where object_id = (\(owner))")
@@ -38,7 +38,7 @@ package struct SQL<Input>: Sendable {
     fileprivate enum Piece: Sendable {
         /// SQL text, whose lines can be re-indented.
         case text(String)
-        /// Text that must stay the same to the byte.
+        /// Text of which no byte may change.
         case verbatim(String)
         case parameter(Parameter<Input>)
     }
@@ -69,7 +69,7 @@ package struct SQL<Input>: Sendable {
         return text
     }
 
-    /// Returns the part with its values bound, for a statement that is built anew for each run.
+    /// Returns the part as a statement with its values, for use in a statement whose text differs from run to run.
     package func bound(to input: Input) -> Statement {
         var statement = Statement.StringInterpolation(literalCapacity: 0, interpolationCount: 0)
         for piece in pieces {
@@ -100,7 +100,7 @@ extension SQL: ExpressibleByStringInterpolation {
 
     package struct StringInterpolation: StringInterpolationProtocol {
         fileprivate var sql = SQL()
-        /// The indentation of the current line.
+        /// The spaces at the start of the current line.
         private var indentation = ""
 
         package init(literalCapacity: Int, interpolationCount: Int) {
@@ -120,7 +120,7 @@ extension SQL: ExpressibleByStringInterpolation {
             sql.pieces.append(.parameter(parameter))
         }
 
-        /// Appends another part, indented like the current line.
+        /// Appends another part of a statement, and indents its lines like the current line.
         package mutating func appendInterpolation(_ part: SQL) {
             for piece in part.pieces {
                 guard case .text(let text) = piece, !indentation.isEmpty else {
@@ -169,8 +169,8 @@ extension Sequence {
 
 /// A statement with a complete text, whose values are supplied at each run.
 ///
-/// Parameters are numbered here, in the order of their first use in the text. Lines are not indented, since every
-/// connection keeps the text.
+/// Parameters are numbered here, in the order of their first use in the text. The indentation of lines is removed,
+/// since every connection keeps the text in memory.
 package struct StatementTemplate<Input>: Sendable {
     /// The text, with placeholders `$1`, `$2`, ….
     package let sql: String

@@ -1,6 +1,6 @@
 internal import NIOConcurrencyHelpers
 
-/// The state of one stream of notifications that the loop and the reader share.
+/// The state of one stream of notifications, which the event loop and the stream's reader share.
 final class Subscription: Sendable {
     private struct State: Sendable {
         var queue = NotificationQueue()
@@ -23,7 +23,7 @@ final class Subscription: Sendable {
     /// No reader waits after the end.
     var isEnded: Bool { state.withLockedValue(\.isEnded) }
 
-    /// Passes the notification to the waiting reader, or queues it for the next one.
+    /// Passes a notification to the reader that waits for one, or queues it until the next read.
     func put(_ notification: PostgresNotification) {
         let reader: Continuation<PostgresNotification?>? = state.withLockedValue { state in
             guard !state.isEnded else { return nil }
@@ -60,10 +60,11 @@ final class Subscription: Sendable {
 
 /// The notifications of a stream that its reader has not read yet.
 ///
-/// After ``listening`` the reader must read the data itself, since notifications may have been missed. So ``listening``
-/// replaces all notifications queued before it. When the queue is full, one ``listening`` replaces the whole queue.
+/// The notification ``listening`` means that earlier notifications may have been missed, so the reader must read the
+/// data itself. It therefore replaces all notifications queued before it. When the queue is full, one ``listening``
+/// replaces the whole queue.
 struct NotificationQueue: Sendable {
-    /// The most notifications in the queue.
+    /// The maximum number of notifications in the queue.
     static let capacity = 256
 
     private var notifications = FIFO<PostgresNotification>()

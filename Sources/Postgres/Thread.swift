@@ -1,13 +1,13 @@
 internal import CLibPQ
 internal import Glibc
 
-/// Threads of the driver, for work that blocks and must not occupy one of the few threads that run Swift tasks.
+/// Threads for work that blocks, which must not occupy one of the few threads that run Swift tasks.
 enum Thread {
-    /// Starts a thread that runs `body` and ends.
+    /// Starts a thread that runs `body` and then ends.
     ///
-    /// Returns false if the system provides no thread.
+    /// Returns false if the system cannot create a thread.
     ///
-    /// The thread blocks all signals; other threads handle them. A name has at most 15 bytes.
+    /// The thread blocks all signals, so that other threads handle them. A thread's name has at most 15 bytes.
     static func start(name: String, _ body: @escaping @Sendable () -> Void) -> Bool {
         var all = sigset_t()
         var before = sigset_t()

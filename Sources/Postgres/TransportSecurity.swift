@@ -1,8 +1,9 @@
 /// The TLS settings of a connection to the server.
 struct TransportSecurity: Sendable, Hashable {
-    /// libpq's `sslmode`.
+    /// The value for libpq's `sslmode`.
     let mode: String
-    /// The file of certificate authorities that may sign the server's certificate; nil if no signature is required.
+    /// The path of a file with the certificate authorities that may sign the server's certificate; nil if the
+    /// certificate is not verified.
     let rootCertificates: String?
     let certificate: String?
     let key: String?
@@ -33,9 +34,9 @@ struct TransportSecurity: Sendable, Hashable {
         key = url.parameters["sslkey"]
     }
 
-    /// Whether the client may connect to an address.
+    /// Whether the client may connect to an IP address.
     ///
-    /// Without a verified certificate it may connect only to this machine.
+    /// Unless the client verifies the server's certificate, it may connect only to this machine.
     func permits(address: String) -> Bool {
         mode == "verify-full" || DatabaseHost.isLoopback(address: address)
     }

@@ -18,7 +18,8 @@ package struct EncryptionKey: Sendable {
         }
     }
 
-    /// Decrypts a secret; nil when the bytes were encrypted with another key, with other data, or were changed.
+    /// Decrypts a secret; nil when the key or the authenticated data differ from those of the encryption, or the bytes
+    /// changed.
     package func open(_ encrypted: [UInt8], authenticating data: [UInt8]) -> Secret? {
         guard let box = try? AES.GCM.SealedBox(combined: encrypted),
             let plain = try? AES.GCM.open(box, using: key, authenticating: data),

@@ -6,8 +6,8 @@ package import Store
 
 /// A master key of the installation: encrypts secrets with AES-256-GCM (decision D15).
 ///
-/// `Place` names the kinds of secrets. The place of a value is the associated data of its encryption: a ciphertext that
-/// is moved to another row, application or column cannot be decrypted there.
+/// Each value is encrypted for one ``Place`` in the database, which is the associated data of the encryption. A
+/// ciphertext that is moved to another row, application or column cannot be decrypted there.
 package struct MasterKey: Sendable {
     /// The id of the key: the first 8 bytes of its SHA-256 in hex.
     ///
@@ -15,7 +15,7 @@ package struct MasterKey: Sendable {
     package let id: String
     private let encryption: EncryptionKey
 
-    /// Creates a key from 32 bytes as base64.
+    /// Reads a key from 32 bytes in base64.
     ///
     /// - Throws: `InvalidMasterKey` with the problem, but without the text.
     package init(base64 text: Secret) throws(InvalidMasterKey) {
@@ -28,21 +28,21 @@ package struct MasterKey: Sendable {
         id = Hexadecimal.encode(SHA256.hash(data: bytes).prefix(8))
     }
 
-    /// Returns a key derived for one purpose (HKDF with SHA-256).
+    /// Derives a key for one purpose from this key, by HKDF with SHA-256.
     ///
     /// The derived key does not reveal this key.
     package func derivedKey(for purpose: String) -> SymmetricKey {
         HKDF<SHA256>.deriveKey(inputKeyMaterial: encryption.key, info: Array(purpose.utf8), outputByteCount: 32)
     }
 
-    /// A place in the database to which a ciphertext is bound.
+    /// The table, application, row and column in the database to which a ciphertext is bound.
     package struct Place: Sendable {
         let table: String
         let application: String
         let row: String
         let column: String
 
-        /// Creates the place of a value in a column, from the values of the column's key.
+        /// Creates the place of a value from its column, its application, and the values that identify its row.
         private init(_ column: EncryptedColumn, of application: ApplicationID?, _ key: [String]) {
             table = column.table
             self.application = application?.text ?? ""
@@ -50,7 +50,7 @@ package struct MasterKey: Sendable {
             self.column = column.name
         }
 
-        /// Creates the place at which a value was read.
+        /// Creates the place in the database from which an encrypted value was read.
         package init(of value: EncryptedValue) { self.init(value.column, of: value.application, value.key) }
 
         private init(option: String, at provider: ProviderName, of application: ApplicationID) {
@@ -58,36 +58,36 @@ package struct MasterKey: Sendable {
             (row, column) = (provider.text, "options/\(option)")
         }
 
-        /// Returns the place of the secret of a provider's app.
+        /// Returns the place in the database to which the encrypted secret of a provider's app is bound.
         package static func appSecret(application: ApplicationID, provider: ProviderName, app: ProviderAppID) -> Place {
             Place(.appSecrets, of: application, [provider.text, app.text])
         }
 
-        /// Returns the place of a secret option of a provider.
+        /// Returns the place in the database to which an encrypted option of a provider is bound.
         package static func secretOption(application: ApplicationID, provider: ProviderName, option: String) -> Place {
             Place(option: option, at: provider, of: application)
         }
 
-        /// Returns the place of the kept token of an identity.
+        /// Returns the place in the database to which the encrypted provider token of an identity is bound.
         package static func providerToken(application: ApplicationID, identity: IdentityKey) -> Place {
             Place(.providerTokens, of: application, [identity.provider.text, identity.app.text, identity.subject.text])
         }
 
-        /// Returns the place of the content of a login code.
+        /// Returns the place in the database to which the encrypted content of a login code is bound.
         ///
-        /// The hash of the code names the row.
+        /// The hash of the login code identifies the row.
         package static func loginCode(application: ApplicationID, hash: [UInt8]) -> Place {
             Place(.loginCodes, of: application, ["loginCode", Base64URL.encode(hash)])
         }
 
-        /// Returns the place of a user's password hash.
+        /// Returns the place in the database to which the encrypted password hash of a user is bound.
         package static func passwordHash(application: ApplicationID, user: ObjectID) -> Place {
             Place(.passwordHashes, of: application, [user.description])
         }
 
-        /// Returns the place of the secret of a user's second factor.
+        /// Returns the place in the database to which the encrypted secret of a second factor is bound.
         ///
-        /// Without an application, the factor is an operator's.
+        /// The factor belongs to a user of the application, or to an operator if `application` is nil.
         package static func factor(application: ApplicationID?, user: ObjectID, id: ObjectID) -> Place {
             Place(
                 application == nil ? .operatorFactors : .factors,
@@ -96,35 +96,36 @@ package struct MasterKey: Sendable {
             )
         }
 
-        /// Returns the place of a mail to be sent.
+        /// Returns the place in the database to which an encrypted mail that waits to be sent is bound.
         package static func mail(application: ApplicationID, id: ObjectID) -> Place {
             Place(.mails, of: application, [id.description])
         }
 
-        /// The place of the key for the hashes of banned identities.
+        /// The place in the database to which the encrypted key for the hashes of banned identities is bound.
         ///
         /// The installation has one such key for all applications.
         package static let banKey = Place(.banKey, of: nil, [])
 
-        /// Returns the place of a private key that signs tokens.
+        /// Returns the place in the database to which an encrypted private key for signing tokens is bound.
         ///
-        /// Without an application, it is the key for all applications.
+        /// The key signs for one application, or for all applications if `application` is nil.
         package static func tokenKey(id: String, application: ApplicationID?) -> Place {
             Place(.tokenKeys, of: application, [id])
         }
 
-        /// The parts, joined by line feeds.
+        /// The associated data of the encryption: table, application, row and column, joined by line feeds.
         ///
-        /// No part contains a line feed, since all are printable ASCII.
+        /// None of these contains a line feed, since all are printable ASCII.
         var associatedData: [UInt8] { Array([table, application, row, column].joined(separator: "\n").utf8) }
     }
 
-    /// Returns nonce, ciphertext and tag of the encrypted secret, bound to the place.
+    /// Encrypts a secret, bound to a place in the database; returns nonce, ciphertext and tag.
     package func encrypt(_ secret: Secret, for place: Place) -> [UInt8] {
         encryption.encrypt(secret, authenticating: place.associatedData)
     }
 
-    /// Decrypts a secret; nil when the bytes were encrypted with another key, for another place, or were changed.
+    /// Decrypts a secret; nil when the bytes changed, or were encrypted with another key or for another place in the
+    /// database.
     package func open(_ encrypted: [UInt8], at place: Place) -> Secret? {
         encryption.open(encrypted, authenticating: place.associatedData)
     }

@@ -2,8 +2,10 @@ package import Domain
 package import Store
 
 extension Store {
-    /// Ensures that the encrypting master key is registered in the database, before anything is encrypted (decision
-    /// D26).
+    /// Checks that the master key that encrypts new values is registered in the database (decision D26).
+    ///
+    /// Must be called before anything is encrypted. If the database has no registered key yet, this function registers
+    /// one.
     ///
     /// - Parameters:
     ///   - keys: The master keys of this process.
@@ -17,10 +19,9 @@ extension Store {
         throw .unknownMasterKey(keys.current.id, known: known)
     }
 
-    /// Ensures that the encrypting master key is registered in the database, or that the database has no registered key
-    /// yet.
+    /// Checks that the master key that encrypts new values is registered in the database.
     ///
-    /// Writes nothing.
+    /// Does not throw if the database has no registered key yet, and registers nothing.
     ///
     /// - Throws: As ``admit(_:registering:)``.
     package func requireKnown(_ keys: MasterKeys) async throws(Failure) {

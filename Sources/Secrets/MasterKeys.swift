@@ -1,11 +1,11 @@
 package import Domain
 package import Store
 
-/// The master keys of an instance: one that encrypts, and former ones that still decrypt (decision D15).
+/// The master keys of an instance: one that encrypts, and former ones that only decrypt (decision D15).
 package struct MasterKeys: Sendable {
     /// The key that encrypts all new values.
     package let current: MasterKey
-    /// The former keys, under which older values are still encrypted; empty except during a rotation.
+    /// The former keys, with which older values are still encrypted; empty except during a rotation.
     package let previous: [MasterKey]
 
     package init(current: MasterKey, previous: [MasterKey] = []) {
@@ -16,12 +16,13 @@ package struct MasterKeys: Sendable {
     /// The ids of all keys, the current one first.
     package var ids: [String] { [current.id] + previous.map(\.id) }
 
-    /// Encrypts a secret with the current key, bound to the place.
+    /// Encrypts a secret with the current key, bound to a place in the database.
     package func encrypt(_ secret: Secret, for place: MasterKey.Place) -> EncryptedSecret {
         EncryptedSecret(bytes: current.encrypt(secret, for: place), keyID: current.id)
     }
 
-    /// Decrypts a secret; nil if its key is not among these, or if the bytes cannot be decrypted at the place.
+    /// Decrypts a secret; nil if its key is not among these keys, or if it was encrypted for another place in the
+    /// database.
     package func open(_ encrypted: EncryptedSecret, at place: MasterKey.Place) -> Secret? {
         ([current] + previous).first { $0.id == encrypted.keyID }?.open(encrypted.bytes, at: place)
     }

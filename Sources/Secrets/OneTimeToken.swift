@@ -9,7 +9,7 @@ package struct OneTimeToken: Sendable {
 
     package init(_ random: RandomSource) { secret = Secret(Base64URL.encode(random.bytes(32))) }
 
-    /// Parses a received text; nil if the text cannot be such a token, which saves a database query.
+    /// Parses a received token; nil if the text cannot be such a token, so that no database query is needed.
     package init?(received text: String) {
         guard text.utf8.count == 43, text.utf8.allSatisfy(Base64URL.isCharacter) else { return nil }
         secret = Secret(text)

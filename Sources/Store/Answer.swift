@@ -2,9 +2,9 @@ package import Domain
 import FoundationEssentials
 package import Postgres
 
-/// The result of a statement: a ``ResultSet`` whose decoding errors are failures.
+/// The result of a SQL statement: a ``ResultSet`` that throws each decoding error as a `Failure`.
 ///
-/// A decoding error means that a column does not hold what the statement promises.
+/// Decoding fails if a column has no value of the type that the caller reads.
 struct Answer {
     let result: ResultSet
 

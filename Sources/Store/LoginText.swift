@@ -2,7 +2,7 @@ import Domain
 import Encodings
 import Postgres
 
-/// The SQL text of a `LoginStatement`, expression by expression.
+/// Builds the SQL text of a `LoginStatement` from its parts.
 struct LoginText {
     private let application: Application
     private let provider: ProviderName
@@ -103,7 +103,7 @@ struct LoginText {
 
     private var room: SQL<LoginWrite>? { ending.room(of: "before") }
 
-    /// Returns the SQL condition that a row of `identities` is the identity that logs in.
+    /// Returns the SQL condition that a row of `identities` has the provider, the app and the subject of this login.
     private func isIdentity(_ row: String = "") -> SQL<LoginWrite> {
         let row: SQL<LoginWrite> = "\(unsafeRaw: row)"
         return """
@@ -219,10 +219,10 @@ struct LoginText {
         """
     }
 
-    /// The columns of a stored token, including the time of its next check at the provider.
+    /// Returns the columns that store a provider's token, with their SQL values.
     ///
-    /// The check is due after a day. It is due at once if the token is to be exchanged for one that lives longer. Only
-    /// access tokens are checked.
+    /// They include the time of the token's next check at the provider. The check is due after a day. It is due at once
+    /// if the token is to be exchanged for one that lives longer. Only access tokens are checked.
     private static func tokenColumns(
         _ keeping: TokenKeeping
     ) -> [(column: SQL<LoginWrite>, value: SQL<LoginWrite>)] {
@@ -307,10 +307,11 @@ struct LoginText {
 
 // MARK: - Single use
 
-/// The expressions that let only one attempt use a single-use credential (`SingleUseStep`).
+/// The SQL expressions that let only one login attempt use a single-use credential (`SingleUseStep`).
 ///
-/// A credential that was issued before the provider ended the app's access is refused. The statement for a new user may
-/// have waited for an erasure. It sees that erasure only through a function, `federation.has_ended`.
+/// They also refuse a credential that was issued before the provider ended the app's access. A statement that creates a
+/// user may have waited for the erasure of the former user of the identity. The statement's own snapshot does not show
+/// that erasure, but the function `federation.has_ended` sees it.
 extension LoginText {
     private var nonce: SQL<LoginWrite> {
         """
@@ -324,9 +325,9 @@ extension LoginText {
         """
     }
 
-    /// Whether the statement uses a nonce.
+    /// Whether the login statement uses up a nonce.
     ///
-    /// A pending login has already used its nonce.
+    /// The statement for a pending login does not: the first attempt has already used up the nonce.
     private var usesNonce: Bool { isOnce && !isFinishing }
 
     private var mayUseNonce: SQL<LoginWrite> { "(\(.nonceHash) is null or exists (select from nonce))" }
@@ -342,7 +343,7 @@ extension LoginText {
         """
     }
 
-    /// The time of the credential's issue plus a second.
+    /// The SQL for the time at which the credential was issued, plus a second.
     ///
     /// Providers report the time in whole seconds. A credential that was issued in the second in which the access ended
     /// counts as issued after the end.

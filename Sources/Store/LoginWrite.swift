@@ -2,7 +2,7 @@ package import Domain
 package import Encodings
 package import Postgres
 
-/// The input of a login's statement.
+/// The values for the SQL statement of one login: the verified identity, the new session, and what else to write.
 package struct LoginWrite: Sendable {
     let verified: VerifiedIdentity
     let banHash: [UInt8]
@@ -19,7 +19,7 @@ package struct LoginWrite: Sendable {
     let deviceHash: [UInt8]?
     let invitation: InvitationClaim?
 
-    /// Collects the input of a login's statement.
+    /// Collects the values for the SQL statement of one login.
     ///
     /// - Parameters:
     ///   - verified: The user as verified by the provider.
@@ -29,12 +29,13 @@ package struct LoginWrite: Sendable {
     ///   - previousTokenHash: SHA-256 of the token of the client's previous session, which is revoked if it is the same
     ///     user's.
     ///   - sessionSeconds: The life of the session.
-    ///   - values: One value for each target of the statement; nil where the profile lacks it.
+    ///   - values: One value for each property that the statement writes (`LoginStatement.targets`); nil if the
+    ///     provider's profile lacks the value.
     ///   - cleared: The properties to empty, including undeclared ones, because the profile lacks them.
     ///   - dynamic: The values of undeclared properties.
     ///   - token: The provider token to store, written only where the application stores tokens.
-    ///   - once: The single-use credential; for a statement whose use is not `repeated`.
-    ///   - factor: The verified second factor; for a statement whose use is `finishing` by a factor.
+    ///   - once: The single-use credential; nil if the statement's `use` is `repeated`.
+    ///   - factor: The verified second factor; nil unless the statement's `use` is `finishing`.
     ///   - deviceHash: SHA-256 of the token by which the client claims to be a trusted device.
     ///   - invitation: The invitation that a new user presents; nil if invitations do not matter for this login.
     package init(
@@ -70,7 +71,7 @@ package struct LoginWrite: Sendable {
     }
 }
 
-/// A provider token as stored.
+/// A token that a provider issued, encrypted for storage, with its kind and its expiry.
 package struct EncryptedToken: Sendable {
     package let kind: ProviderToken.Kind
     package let secret: EncryptedSecret
@@ -84,7 +85,7 @@ package struct EncryptedToken: Sendable {
     }
 }
 
-/// A user after a login.
+/// The user who logged in, as stored after the login.
 package struct WrittenLogin: Sendable {
     package internal(set) var user: User
     /// Whether the login created the user.
@@ -94,11 +95,11 @@ package struct WrittenLogin: Sendable {
 }
 
 extension Store {
-    /// Writes identity, user and session in one round trip.
+    /// Writes a login to the database: its identity, user and session, in one round trip.
     ///
     /// - Parameters:
-    ///   - write: The input of the statement.
-    ///   - statement: The statement of the application and the mapping plan.
+    ///   - write: The values of the login.
+    ///   - statement: The login statement for the application and the mapping plan.
     ///   - deadline: The time after which no retry begins.
     /// - Returns: The user after the login.
     /// - Throws: `account_disabled`, `new_users_closed`, `invitation_required`, `invitation_invalid`,
@@ -157,7 +158,7 @@ extension Store {
         }
     }
 
-    /// Returns the user that the statement wrote; nil when the statement must run again.
+    /// Reads the user who logged in from the result of a login statement; nil if the statement must run again.
     func outcome(of result: ResultSet, by statement: LoginStatement) throws -> WrittenLogin? {
         guard var row = result.first else { return nil }
         if let refusal = try row.next(String?.self) {
@@ -180,7 +181,7 @@ extension Store {
 }
 
 extension Application {
-    /// Refuses to create a user where clients may not create users, with or without an invitation.
+    /// Throws if the application lets clients create no users, not even with an invitation.
     ///
     /// - Throws: `new_users_closed`.
     package func requireNewUsers() throws(Failure) {
@@ -255,24 +256,26 @@ extension PropertyValue {
     }
 }
 
-/// The SQL of a login: it writes identity, user and session in one statement and one round trip.
+/// The SQL statement of a login, which writes the identity, the user and the session in one round trip.
 ///
-/// There is one for each application and mapping plan. Its CTEs are:
-/// - `known`: the identity at the statement's start, with the values that the mapping wrote last. Without an identity,
-///   the login is refused where the application takes no new users;
-/// - `before`: the user as it is now, locked, and the values that the mapping gives it. All later CTEs decide by these
-///   values alone, so all of them see that a user was disabled or edited meanwhile, or none does. `identity` waits for
-///   this lock: a deletion of a user locks the user first and the identities second, and another order would deadlock;
-/// - `room`: whether the user may have another session, where the application refuses logins beyond a maximum;
+/// There is one statement for each application and mapping plan (the rules that copy a provider's profile to
+/// properties). Its CTEs (common table expressions) are:
+/// - `known`: the identity at the statement's start, with the values that the mapping wrote last. If the identity is
+///   unknown and the application accepts no new users, the login is refused;
+/// - `before`: the user's current row, locked, and the values that the mapping gives to its properties. All later CTEs
+///   decide by these values alone, so all of them see that a user was disabled or edited meanwhile, or none does.
+///   `identity` waits for this lock: a deletion of a user locks the user first and the identities second, and another
+///   order would deadlock;
+/// - `room`: whether the user may have another session, if the application refuses logins beyond a maximum of sessions;
 /// - `factor`: whether a second factor is required before anything is written. For a pending login (`.finishing`), it
 ///   uses up the verified factor; see `FactorStep`;
-/// - `identity`: inserts the identity or touches it. The row that wins the unique key decides which user logs in: a
-///   fresh `object_id` is returned only by the insert that won. Some identities are neither touched nor returned: that
-///   of a disabled user, one that was revoked since a single-use credential was issued, and one that is not the locked
-///   user's, because it was linked to another user since the statement began. Others are not inserted: a banned one,
-///   and one that was erased while the statement waited for its user; the next run sees whether that was a ban;
+/// - `identity`: inserts the identity or updates its row. The row that wins the unique key decides which user logs in:
+///   a fresh `object_id` is returned only by the insert that won. Some identities are neither updated nor returned:
+///   that of a disabled user, one that was revoked since a single-use credential was issued, and one that is not the
+///   locked user's, because it was linked to another user since the statement began. Others are not inserted: a banned
+///   one, and one that was erased while the statement waited for its user; the next run sees whether that was a ban;
 /// - `created`: inserts the user, if the identity was inserted;
-/// - `changed`: updates the user by the sync rules, if the identity was touched;
+/// - `changed`: updates the user by the sync rules, if the identity's row was updated;
 /// - `seen`, `nonce`: only for a single-use credential (`.once`, `.finishing`). The first attempt that names the
 ///   credential owns it, and only the statement of the owner writes anything; see `SingleUse`;
 /// - `session`: only for a user of `created` or `changed`. If the session exists already, the same login was retried,
@@ -322,7 +325,9 @@ package struct LoginStatement: Sendable {
 
     package let targets: [Target]
     package let use: Use
-    /// Whether the login requires the application's second factors; false for linking to a user's own session.
+    /// Whether the login requires the second factor that the application demands.
+    ///
+    /// This is false if the user of a session links an identity to the account.
     let asksForFactor: Bool
     /// Whether a login with an unknown identity creates a user.
     let admitsNew: Bool
@@ -338,24 +343,24 @@ package struct LoginStatement: Sendable {
     /// The names of the placeholders' values, in their order.
     package var parameters: [String] { template.parameters }
 
-    /// The name of the parameter with the id that a new user would get.
+    /// The name of the SQL parameter with the id of the user whom the login may create.
     ///
-    /// The value differs from login to login of the same user, as do the values of the two parameters below. The last
-    /// parameter exists only if `use` is not `repeated`.
+    /// The parameter has another value in each login, even of the same user. So have the parameters
+    /// `tokenHashParameter` and `credentialHashParameter`. The latter exists only if `use` is not `repeated`.
     package static let freshIDParameter = "fresh_id"
     package static let tokenHashParameter = "token_hash"
     package static let credentialHashParameter = "credential_hash"
 
-    /// Generates the statement.
+    /// Generates the SQL text of the login statement.
     ///
     /// - Parameters:
     ///   - application: Determines the schema and the returned columns.
     ///   - provider: The provider of the credential.
-    ///   - tokens: How the provider's token is stored with the identity; nil where it is not.
+    ///   - tokens: How the provider's token is stored with the identity; nil if it is not stored.
     ///   - targets: The declared properties that the mapping plan writes, without duplicates.
     ///   - use: How often the credential may be used.
     ///   - asksForFactor: Whether the login may require a second factor.
-    ///   - admitsNew: Whether an unknown identity creates a user; nil where the application's settings decide.
+    ///   - admitsNew: Whether an unknown identity creates a user; nil if the application's settings decide.
     package init(
         application: Application,
         provider: ProviderName,
@@ -413,9 +418,9 @@ package struct LoginStatement: Sendable {
     /// Returns the statement with the values of a login.
     package func filled(with write: LoginWrite) -> Statement { template.filled(with: write) }
 
-    /// Why the statement wrote no user: the values of its first column.
+    /// The reasons for which a login statement writes no user; the raw values are those of the result's first column.
     ///
-    /// If a row has neither a refusal nor a user, the statement must run again.
+    /// If a row of the result has neither a reason nor a user, the statement must run again.
     enum Refusal: String {
         case disabled
         case replayed

@@ -2,13 +2,13 @@ import Domain
 package import Postgres
 
 extension PostgresConfiguration {
-    /// Makes PostgreSQL use generic plans and indexes, since each part of a client's statement is a look-up in one
-    /// index.
+    /// Makes PostgreSQL use generic plans and indexes for all statements of a connection.
     ///
-    /// One plan for all values is as good as a plan for each, and is made only once. But PostgreSQL keeps a plan
-    /// although the tables change. If a plan was made while a table had a single page, it would scan the whole table,
-    /// however large the table has become, until the table is next analyzed. Therefore `enable_seqscan` is off, which
-    /// makes PostgreSQL use indexes, also in the statements that check foreign keys.
+    /// Each part of a statement that serves a client looks up rows in one index. So one plan for all values is as good
+    /// as a plan for each, and is made only once. But PostgreSQL keeps a plan although the tables change. If a plan was
+    /// made while a table had a single page, it would scan the whole table, however large the table has become, until
+    /// the table is next analyzed. Therefore `enable_seqscan` is off, which makes PostgreSQL use indexes, also in the
+    /// statements that check foreign keys.
     package mutating func planLookUps() {
         settings = [("plan_cache_mode", "force_generic_plan"), ("enable_seqscan", "off")]
     }

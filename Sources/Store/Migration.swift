@@ -53,9 +53,9 @@ extension Store {
     ///
     /// - Parameters:
     ///   - client: The client of the target database.
-    ///   - deployment: The deployment to which the database belongs; nil for the main database. The id is set for the
-    ///     first transaction of the file only, which reads it, since a pooler may use another session for the next
-    ///     transaction.
+    ///   - deployment: The deployment to which the database belongs; nil for the main database. The script sets the id
+    ///     with `set local` in its first transaction, which reads the id. A setting of the whole session would be lost
+    ///     if a pooler used another session for the next transaction.
     /// - Throws: `PostgresError`; `internal` for a file without a first transaction.
     static func applySchema(by client: PostgresClient, of deployment: UUID? = nil) async throws {
         var script = String(decoding: EmbeddedFiles.schema, as: UTF8.self)

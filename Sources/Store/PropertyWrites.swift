@@ -1,11 +1,12 @@
 import Domain
 import Postgres
 
-/// The sync rules of docs/mapping.md#when-values-are-written as SQL, for the properties of a mapping plan.
+/// Generates the SQL that writes the properties of a mapping plan by their sync rules.
 ///
-/// In the statement, `u` is the user's row and `i` the identity's. The statement begins with a CTE `before`, which
-/// locks the user and has the columns of `current`. A NULL value means that the profile lacks the field. Of the
-/// properties whose fields are lacking, `cleared` names those that are emptied.
+/// A sync rule says when a login overwrites a property (docs/mapping.md#when-values-are-written). In the generated SQL,
+/// `u` is the user's row and `i` the identity's. The statement begins with a CTE `before`, which locks the user and has
+/// the columns of `current`. A NULL value means that the provider's profile lacks the field. `cleared` names the
+/// properties that are emptied because the profile lacks their fields.
 struct PropertyWrites<Input> {
     typealias Target = LoginStatement.Target
 
@@ -73,12 +74,12 @@ struct PropertyWrites<Input> {
 
     /// The select list of the CTE `before`.
     ///
-    /// `n0`, `n1`, … and `dynamic` are the values that an update gives to the properties. For properties that are
-    /// written until they are edited, `t0`, `t1`, … are the locked user's values, and `written` is the record of the
-    /// values last written.
+    /// `n0`, `n1`, … and `dynamic` are the values that an update gives to the properties. For properties with the sync
+    /// rule `untilEdited`, `t0`, `t1`, … are the values in the locked row of the user, and `written` is the record of
+    /// the values that the mapping wrote last.
     ///
-    /// Each value is computed once, here. The update needs it several times, and every connection keeps the statement's
-    /// text.
+    /// The update needs each value several times. If it repeated their expressions, the statement's text would be
+    /// longer, and every connection keeps that text.
     var current: [SQL<Input>] {
         updated.enumerated().map { "\(newValue($0.element)) as n\(unsafeRaw: String($0.offset))" }
             + ["(u.dynamic - \(cleared)) || \(dynamic) as dynamic"]
@@ -86,18 +87,19 @@ struct PropertyWrites<Input> {
             + tracked.enumerated().map { "u.\(column(targets[$0.element])) as t\(unsafeRaw: String($0.offset))" }
     }
 
-    /// The SQL of the record of values that the mapping has written, after the first login of an identity.
+    /// The SQL of the JSON object that records, at the first login of an identity, which values the mapping wrote.
     var firstWritten: SQL<Input> {
         let members = tracked.map { member(targets[$0], "to_jsonb(\(parameters[$0]))") }
         return (["'{}'::jsonb"] + members).joined(separator: "\n|| ")
     }
 
-    /// The SQL of the record of values that the mapping has written, after an update; nil if nothing is recorded.
+    /// The SQL of the JSON object that records, at an update, which values the mapping wrote; nil if nothing is
+    /// recorded.
     ///
-    /// It has the new value of each property that the rule lets this login write, and the old record of each other
-    /// property. The record in `before` decides which these are, although the identity may have a newer record: another
-    /// login may have written while this one waited for the user. If this login recorded what it did not write, the
-    /// property would count as edited for ever.
+    /// The object has the new value of each property that its sync rule lets this login write, and the recorded old
+    /// value of each other property. The record in `before` decides which properties this login may write, although the
+    /// identity may have a newer record: another login may have written while this one waited for the user. If this
+    /// login recorded a value that it did not write, the property would count as edited for ever.
     var nextWritten: SQL<Input>? {
         guard !tracked.isEmpty else { return nil }
         let mayWrite = tracked.enumerated().map { offset, index in
@@ -163,7 +165,7 @@ struct PropertyWrites<Input> {
             """
     }
 
-    /// Returns the SQL of the value that the sync rule of a target gives to the property at an update.
+    /// Returns the SQL of the value that an update gives to a property by the property's sync rule.
     private func ruledValue(_ index: Int) -> SQL<Input> {
         let (target, value) = (targets[index], parameters[index])
         let column: SQL<Input> = "u.\(column(target))"

@@ -197,9 +197,10 @@ extension Store {
     }
 }
 
-/// Apps whose login dialogs open without a `code_challenge` for a while, because the provider has lost a challenge.
+/// Apps whose login dialogs open without a `code_challenge` for a while, because the provider has lost the challenge of
+/// an earlier dialog.
 extension Store {
-    /// Records that the provider has lost a challenge of an app.
+    /// Records that the provider has lost the PKCE challenge of a login dialog of an app.
     ///
     /// - Parameters:
     ///   - app: SHA-256 of the values that identify the app.
@@ -221,7 +222,7 @@ extension Store {
         )
     }
 
-    /// Returns the time until which an app's dialogs open without a PKCE challenge, because the provider has lost one.
+    /// Returns the time until which an app's dialogs open without a PKCE challenge, because the provider lost one.
     ///
     /// - Parameters:
     ///   - app: SHA-256 of the values that identify the app.

@@ -6,7 +6,7 @@ package enum StatementOutcome<Value> {
     case done(Value)
     /// Nothing was done: the users table has other columns than the statements name, or has been replaced.
     ///
-    /// The statements may succeed when made from the current configuration.
+    /// Statements that are made anew from the current configuration may succeed.
     case outdated(Failure)
 
     /// Returns the value of statements that succeeded, or throws the failure of an outdated configuration.
@@ -47,8 +47,9 @@ extension Store {
     /// Runs statements that name the columns of an application's users table.
     ///
     /// - Parameters:
-    ///   - application: The application, as the statements know it.
-    ///   - explain: Returns the failure for an error of these statements; nil where the common translation applies.
+    ///   - application: The application from whose configuration the statements were made.
+    ///   - explain: Returns the failure for an error of these statements; nil to translate the error like that of any
+    ///     other statement.
     ///   - body: Runs the statements and reads their results.
     /// - Returns: The outcome.
     /// - Throws: The failures of the body; `constraint_violation`, `store_unavailable` and similar failures.

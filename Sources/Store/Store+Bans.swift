@@ -7,7 +7,7 @@ import Postgres
 ///
 /// Bans contain this hash, since they must not name the identity itself.
 ///
-/// The database has the key only encrypted.
+/// The database stores the key in encrypted form only.
 package typealias IdentityHasher = @Sendable (IdentityKey) -> [UInt8]
 
 /// The ban of an identity that was removed from a disabled user, or erased with that user.

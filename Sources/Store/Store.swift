@@ -9,7 +9,7 @@ package import Postgres
 // It must not know of HTTP, of providers' responses or of mappings: values arrive converted, in the order of a
 // statement's targets. Secrets pass through it as ciphertext, session tokens and API keys as hashes.
 
-/// The service's tables in PostgreSQL.
+/// Reads and writes the service's tables in PostgreSQL.
 package struct Store: Sendable {
     package let databases: Databases
 

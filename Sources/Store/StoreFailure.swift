@@ -126,10 +126,10 @@ extension Store {
         )
     }
 
-    /// Returns the properties whose columns an error is about; nil when it is about another table than the users table.
+    /// Returns the properties whose columns a database error is about; nil if the error is not about the users table.
     ///
-    /// The list is empty if the columns cannot be determined. A column of an adopted users table that is no property
-    /// has its name in that table.
+    /// The list is empty if the columns cannot be determined. If a column of an adopted users table belongs to no
+    /// property, the list has the column's name in that table.
     private func columns(of error: ServerError, in application: Application) async -> [String]? {
         let isOwnTable = error.table == "users" && error.schema == application.schema
         if isOwnTable, let column = error.column { return [column] }

@@ -1,13 +1,18 @@
 import Glibc
 
-/// The worker nodes of a Citus coordinator on which test databases are created.
+/// The worker nodes of a Citus cluster that the tests use.
+///
+/// Every test database exists on the coordinator and on all of these workers.
 package struct CitusWorkers: Sendable {
     private let servers: [DatabaseURL]
 
-    /// The URLs of the workers' superusers, as `scripts/test` sets them; `nil` if tests run on a server without Citus.
+    /// The environment variable `FEDERATION_TEST_CITUS_WORKERS`; `nil` if the tests run on a server without Citus.
+    ///
+    /// The variable contains the connection URLs of the workers' superusers, separated by commas. `scripts/test` sets
+    /// it.
     package static var named: String? { getenv("FEDERATION_TEST_CITUS_WORKERS").map { String(cString: $0) } }
 
-    /// Reads the workers from the environment; `nil` if tests run on a server without Citus.
+    /// Reads the workers' URLs from the environment; `nil` if the tests run on a server without Citus.
     ///
     /// - Throws: ``NotADatabaseURL``.
     init?() throws {
@@ -15,10 +20,12 @@ package struct CitusWorkers: Sendable {
         self.init(try named.split(separator: ",").map { try DatabaseURL(String($0)) })
     }
 
+    /// Stores the workers' URLs.
+    ///
     /// - Parameter servers: The URLs of the workers' superusers.
     package init(_ servers: [DatabaseURL]) { self.servers = servers }
 
-    /// Creates a database on every node and registers the workers at the coordinator.
+    /// Creates a database on the coordinator and on every worker, and registers the workers at the coordinator.
     package func createDatabase(_ name: String, under coordinator: DatabaseURL) async throws -> TestDatabase {
         for server in [coordinator] + servers {
             try await TestDatabase(name: "postgres", server: server).psql("CREATE DATABASE \(name)")

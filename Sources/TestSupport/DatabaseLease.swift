@@ -2,10 +2,11 @@ import Glibc
 
 /// Lends a database to a test, and drops the database afterwards.
 ///
-/// The database is a copy of a template. The database is on the cluster of `FEDERATION_TEST_DATABASE_URL`, or else on a
-/// cluster that the test process starts. The variable is the URL of a superuser of a throw-away cluster, as
-/// `scripts/test` sets it. Only a few databases are lent at a time, so that parallel tests do not exhaust the server's
-/// connections. So a test that has one database must not ask for a second one.
+/// The database is a copy of a template. Its server is the one that the environment variable
+/// `FEDERATION_TEST_DATABASE_URL` names, by the URL of a superuser. `scripts/test` sets this variable. Without the
+/// variable, the test process starts a server of its own. Only a few databases are lent at a time, so that parallel
+/// tests do not exhaust the server's connections. Therefore a test that has one database must not ask for a second one,
+/// or tests could wait for each other forever.
 ///
 /// If `FEDERATION_TEST_CITUS_WORKERS` contains URLs of further servers, separated by commas, the cluster is a Citus
 /// coordinator. Each database then exists on all servers, and the further servers are registered as nodes.
@@ -39,7 +40,8 @@ package func withDatabase<Result>(
     return try outcome.get()
 }
 
-/// The cluster on which databases are lent, with its prepared templates.
+/// The database server on which ``withDatabase(_:isolation:_:)`` creates databases, and its prepared template
+/// databases.
 private actor DatabaseServer {
     static let shared = DatabaseServer()
 

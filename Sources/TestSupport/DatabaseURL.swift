@@ -1,6 +1,6 @@
 /// The parts of a `postgresql://` URL.
 ///
-/// Tests make URLs of other databases and ports from them.
+/// From these parts, tests make the URLs of other databases on the same server, and URLs with another port.
 package struct DatabaseURL: Sendable {
     /// The user and the password as written, with the `@`; empty without credentials.
     private let credentials: Substring
@@ -9,6 +9,8 @@ package struct DatabaseURL: Sendable {
     /// The parameters as written, with the `?`; empty without parameters.
     private let parameters: Substring
 
+    /// Parses a `postgresql://` URL.
+    ///
     /// - Throws: ``NotADatabaseURL`` unless the URL has one host with a port.
     package init(_ text: String) throws {
         guard let scheme = text.firstRange(of: "://") else { throw NotADatabaseURL() }

@@ -15,7 +15,7 @@ package struct DeadlinePassed: Error, CustomStringConvertible {
 
 /// Polls until a condition holds.
 ///
-/// An error of the condition means that it does not hold yet. So the condition may query a server that is restarting.
+/// If the condition throws an error, it does not hold yet. So the condition may query a server that is restarting.
 ///
 /// - Parameters:
 ///   - what: The condition's description, for the error.

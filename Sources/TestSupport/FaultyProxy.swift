@@ -32,7 +32,7 @@ package final class FaultyProxy: Sendable {
         case reset
     }
 
-    /// The treatment of new connections.
+    /// How the proxy treats new connections.
     package enum ConnectionRule: Sendable {
         /// The proxy connects a new connection to the server.
         ///
@@ -95,7 +95,7 @@ package final class FaultyProxy: Sendable {
 
     // MARK: Rules
 
-    /// Sets the treatment of new connections.
+    /// Sets how the proxy treats new connections.
     package func admit(_ rule: ConnectionRule) async throws {
         rules.withLockedValue { $0.connections = rule }
         if case .refuse = rule {
@@ -105,7 +105,7 @@ package final class FaultyProxy: Sendable {
         }
     }
 
-    /// Delays every byte of a direction.
+    /// Delays all bytes that the proxy forwards in the given direction.
     package func delay(_ direction: Direction, by latency: Duration) {
         rules.withLockedValue { $0[direction].latency = .init(latency) }
     }

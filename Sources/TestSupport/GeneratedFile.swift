@@ -1,9 +1,10 @@
 import FoundationEssentials
 
-/// A file of the repository whose text, or blocks of whose text, the code generates.
+/// A file of the repository that is generated from the code, as a whole or in marked blocks.
 ///
-/// Tests compare the file with the generated text. `scripts/generate` sets FEDERATION_GENERATE, and then the tests
-/// write the file instead, one test at a time: two tests may make blocks of the same file.
+/// Usually, tests compare the file with the generated text. If the environment variable `FEDERATION_GENERATE` is set,
+/// as `scripts/generate` does, the tests write the generated text to the file instead. The script runs the tests one at
+/// a time, since two tests may write blocks of the same file.
 package struct GeneratedFile {
     package let path: String
     /// The text on disk.
@@ -20,9 +21,9 @@ package struct GeneratedFile {
         text = try String(contentsOf: file, encoding: .utf8)
     }
 
-    /// Compares the file with the generated text, or writes this text if FEDERATION_GENERATE is set.
+    /// Compares the file with the generated text, or writes this text to the file if `FEDERATION_GENERATE` is set.
     ///
-    /// - Parameter made: The whole text.
+    /// - Parameter made: The whole generated text.
     /// - Returns: Whether the file has the text now.
     /// - Throws: The error of the file system.
     package func has(_ made: String) throws -> Bool {
@@ -31,11 +32,11 @@ package struct GeneratedFile {
         return true
     }
 
-    /// Returns the file's text with the contents of its blocks replaced.
+    /// Returns the file's text, in which the contents of the given blocks are replaced.
     ///
     /// A block lies between the lines `<!-- NAME: made by scripts/generate -->` and `<!-- end -->`.
     ///
-    /// - Parameter blocks: The contents by the names of the blocks; each ends with a line break.
+    /// - Parameter blocks: The new contents, each with a line break at its end. The keys are the names of the blocks.
     /// - Returns: The whole text.
     /// - Throws: `MissingBlock` for a name without a block.
     package func text(withBlocks blocks: [String: String]) throws -> String {
@@ -48,7 +49,7 @@ package struct GeneratedFile {
         }
     }
 
-    /// Returns a table of Markdown.
+    /// Returns a Markdown table with the given column titles and rows.
     package static func table(_ columns: [String], _ rows: [[String]]) -> String {
         let rule = "|\(columns.map { _ in "---" }.joined(separator: "|"))|\n"
         let lines = ([columns] + rows).map { "| \($0.joined(separator: " | ")) |\n" }

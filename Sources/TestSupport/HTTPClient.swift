@@ -63,7 +63,7 @@ package struct HTTPClient: Sendable {
         return try await send("POST", path, headers: headers, body: Array(json.utf8), within: limit)
     }
 
-    /// Lends a connection for several consecutive requests.
+    /// Opens a connection, calls a closure that sends several consecutive requests on it, and closes the connection.
     package func withConnection<Result: Sendable>(
         _ body: @Sendable (HTTPConnection) async throws -> Result
     ) async throws -> Result {

@@ -1,4 +1,4 @@
-/// A response as received.
+/// An HTTP response as the test received it.
 package struct HTTPReply: Sendable {
     package let status: Int
     /// The headers in their order, with duplicates.

@@ -1,5 +1,6 @@
 extension TestDatabase {
-    /// Runs a closure while another session has an open transaction with locks or writes.
+    /// Runs a closure while another database session has an open transaction, which holds locks or has uncommitted
+    /// writes.
     ///
     /// The transaction is committed afterwards, or rolled back if the closure throws.
     ///
@@ -24,9 +25,10 @@ extension TestDatabase {
         return result
     }
 
-    /// Runs a closure while another session has an open transaction with locks or writes.
+    /// Runs a closure while another database session has an open transaction, which holds locks or has uncommitted
+    /// writes.
     ///
-    /// The transaction ends after the closure.
+    /// The transaction is committed after the closure, or rolled back if the closure throws.
     package func whileLocked<Result>(
         _ statements: String,
         isolation: isolated (any Actor)? = #isolation,

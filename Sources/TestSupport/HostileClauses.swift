@@ -1,7 +1,7 @@
-/// A generator of malformed filter expressions (where clauses) with the properties `name`, `age`, `seen` and
-/// `isActive`.
+/// Generates random filter expressions (where clauses), most of them malformed.
 ///
-/// It removes, inserts or replaces words of valid clauses. The new words are such as break parsers and SQL.
+/// Each expression begins as a valid one with the properties `name`, `age`, `seen` and `isActive`. Words of it are
+/// removed, inserted or replaced. Many of the new words are known to break parsers or to inject SQL.
 package struct HostileClauses {
     private var random: SeededRandom
 

@@ -1,10 +1,10 @@
 import FoundationEssentials
 
-/// A real SMTP server, `scripts/lib/smtp-server.py`.
+/// An SMTP server for tests: the script `scripts/lib/smtp-server.py` as a child process.
 ///
-/// The script's help describes how it treats each recipient address.
+/// The help text of the script describes how the server treats each recipient address.
 package struct MailServer: Sendable {
-    /// The protection of the connection.
+    /// How connections to the mail server are encrypted.
     package enum Security: String, Sendable {
         case none, starttls, tls
     }
@@ -16,7 +16,7 @@ package struct MailServer: Sendable {
         package let tls: Bool
         /// The user name with which the client authenticated.
         package let user: String?
-        /// The client's name in its greeting.
+        /// The name by which the client introduced itself in the SMTP greeting.
         package let client: String
         package let content: String
         /// How the server treated the mail; `nil` if it accepted the mail.
@@ -26,16 +26,16 @@ package struct MailServer: Sendable {
     package let process: ManagedProcess
     package let port: Int
 
-    /// Starts a server and waits until it listens.
+    /// Starts a mail server and waits until it listens.
     ///
     /// - Parameters:
-    ///   - security: The protection of the connection.
+    ///   - security: How connections are encrypted.
     ///   - certificate: The path of a certificate without `.pem`. The key has the same path with `.key`.
     ///   - login: The credentials that the server requires, if any.
     ///   - port: The port; `nil` for a free one.
     /// - Returns: The server.
-    /// - Throws: ``ProcessEnded`` or ``DeadlinePassed``, perhaps since aiosmtpd is not installed (`scripts/prepare
-    ///   test`).
+    /// - Throws: ``ProcessEnded`` or ``DeadlinePassed``. A possible cause is that aiosmtpd is not installed.
+    ///   `scripts/prepare test` installs it.
     package static func start(
         _ security: Security = .none,
         certificate: String? = nil,

@@ -7,16 +7,16 @@ package enum ProcessEnd: Sendable, Equatable {
     case signalled(Int32)
 }
 
-/// A child process with captured output.
+/// A child process whose output is collected.
 ///
-/// It ends at the latest with the test process. The release of this handle does not end the process, since Swift may
-/// release a handle after its last use, in the middle of a test.
+/// The process ends at the latest when the test process ends. The release of this object does not end the process,
+/// since Swift may release an object after its last use, in the middle of a test.
 package final class ManagedProcess: Sendable {
     /// The process id.
     ///
-    /// Use ``send(signal:)`` for signals: it cannot hit a later process with the same id.
+    /// To send a signal, use ``send(signal:)``, which cannot hit a later process with the same id.
     package let pid: Int32
-    /// The name for messages.
+    /// The name of the process in error messages.
     package let name: String
 
     private let output = ProcessOutput()
@@ -54,7 +54,7 @@ package final class ManagedProcess: Sendable {
         return process
     }
 
-    /// The variables that a child inherits from the test process.
+    /// The names of the environment variables that a child inherits from the test process.
     package static let inheritedVariables = [
         "PATH", "HOME", "TMPDIR", "LANG", "LD_LIBRARY_PATH", "LLVM_PROFILE_FILE", "TSAN_OPTIONS", "ASAN_OPTIONS",
         "SWIFT_BACKTRACE",

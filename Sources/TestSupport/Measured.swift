@@ -1,9 +1,9 @@
 import Glibc
 
-/// Records a measured figure for a row of the table of tested faults in `docs/reliability.md`.
+/// Records a measured result for a row of the table of tested faults in `docs/reliability.md`.
 ///
-/// `scripts/reliability-page` writes the figure into the table. This function does nothing unless
-/// `FEDERATION_RELIABILITY_FILE` names the file that `scripts/test` has begun.
+/// The function appends the result to the file that the environment variable `FEDERATION_RELIABILITY_FILE` names.
+/// Without this variable, it does nothing. Later, `scripts/reliability-page` writes the results into the table.
 ///
 /// - Parameters:
 ///   - row: The row's name, such as `F-26`.
@@ -19,7 +19,7 @@ package func noteMeasured(_ row: String, _ figure: String) {
 }
 
 extension Duration {
-    /// The duration for readers: seconds with two decimals; below one second, whole milliseconds.
+    /// The duration as text: in seconds with two decimals or, below one second, in whole milliseconds.
     package var figure: String {
         let milliseconds = Int(self / .milliseconds(1))
         guard milliseconds >= 1000 else { return "\(milliseconds) ms" }

@@ -15,13 +15,14 @@ package enum PackageLayout {
         "\(root)/\(relative)"
     }
 
-    /// Returns the path of a product's executable.
+    /// Returns the path of the executable of one of this package's programs.
     ///
-    /// The executable is in the folder that `FEDERATION_TEST_BINARIES` names, as `scripts/test --release` sets it.
-    /// Without the variable, it is in the folder of the running tests.
+    /// The executable is in the folder that the environment variable `FEDERATION_TEST_BINARIES` names. `scripts/test
+    /// --release` sets this variable to the folder of the release build. Without the variable, the executable is in the
+    /// folder of the running tests.
     ///
-    /// - Throws: ``MissingProduct`` for a product that was not built. ``StaleProduct`` if a source is newer than the
-    ///   executable in the folder of the variable, since only the script updates this folder.
+    /// - Throws: ``MissingProduct`` if the program was not built. ``StaleProduct`` if the variable is set and a source
+    ///   file is newer than the executable.
     package static func executable(_ product: String) throws -> String {
         let path = "\(try releaseFolder ?? builtFolder())/\(product)"
         guard FileManager.default.isExecutableFile(atPath: path) else { throw MissingProduct(path: path) }
@@ -34,9 +35,9 @@ package enum PackageLayout {
 
     private static let releaseFolder = getenv("FEDERATION_TEST_BINARIES").map { String(cString: $0) }
 
-    /// Returns the folder of the test runner.
+    /// Returns the folder that contains the running test program.
     ///
-    /// SwiftPM puts every product there.
+    /// SwiftPM puts the executables of all of the package's programs into the same folder.
     private static func builtFolder() throws -> String {
         let runner = try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")
         return runner.split(separator: "/", omittingEmptySubsequences: false).dropLast().joined(separator: "/")

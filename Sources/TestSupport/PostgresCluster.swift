@@ -119,7 +119,7 @@ package struct PostgresCluster: Sendable {
         guard filling.standardError.contains("No space left on device") else { throw try await filling.ended() }
     }
 
-    /// Frees the space that ``fillDisk()`` took.
+    /// Deletes the file with which ``fillDisk()`` filled the file system.
     package func freeDisk() throws { unlink(try ballast) }
 
     private var ballast: String {

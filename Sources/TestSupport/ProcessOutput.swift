@@ -1,9 +1,9 @@
 import Glibc
 import NIOConcurrencyHelpers
 
-/// A collector of a process's output.
+/// Collects the standard output and the standard error of a child process.
 ///
-/// It has its own thread, so that the process never blocks on a full pipe.
+/// A thread of its own reads them, so that the process never blocks on a full pipe.
 final class ProcessOutput: Sendable {
     private struct State {
         var collected: [[UInt8]] = [[], []]
@@ -19,17 +19,15 @@ final class ProcessOutput: Sendable {
         state.withLockedValue { ($0.collected[0], $0.collected[1]) }
     }
 
-    /// Whether all output of the process itself was read.
+    /// Whether all output of the child process has been read.
     ///
-    /// A grandchild may keep the pipes open for ever.
+    /// The pipes may still be open, since a child of that process may have inherited them.
     var isDrained: Bool { state.withLockedValue { $0.isComplete || $0.isDrained } }
 
-    /// Notes the end of the process.
-    ///
-    /// Its remaining output is in the pipes.
+    /// Records that the child process has ended, so that it writes no further output to the pipes.
     func processHasEnded() { state.withLockedValue { $0.hasEnded = true } }
 
-    /// Reads both pipes to their end and closes them.
+    /// Starts a thread that reads both pipes to their end and closes them.
     ///
     /// - Parameters:
     ///   - output: The descriptor of the pipe for standard output.

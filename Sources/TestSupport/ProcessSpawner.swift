@@ -9,11 +9,11 @@ package struct SpawnFailure: Error, CustomStringConvertible {
     package var description: String { "cannot start \(program): \(String(cString: strerror(errno)))" }
 }
 
-/// A spawner of child processes that cannot outlive the test process.
+/// Starts child processes that cannot outlive the test process.
 ///
-/// `setpriv --pdeathsig` asks the kernel to kill the child when its parent ends. `setpriv` then becomes the program,
-/// with the same process id. For the kernel, the parent is the *thread* that has spawned the child. Threads of Swift's
-/// own pool may end. So this type has a pool of one thread that never ends.
+/// The command `setpriv --pdeathsig` asks the kernel to kill the child when its parent ends, and then executes the
+/// program in the same process. For the kernel, the parent is the *thread* that has started the child. Threads of
+/// Swift's own pool may end. Therefore this type starts all children from one thread that never ends.
 enum ProcessSpawner {
     private static let thread: NIOThreadPool = {
         let pool = NIOThreadPool(numberOfThreads: 1)

@@ -3,9 +3,9 @@ import Glibc
 
 /// The resource usage of a process, as in `/proc`.
 package struct ProcessUsage: Sendable {
-    /// The current resident memory.
+    /// The current resident memory, in bytes.
     package let residentBytes: Int
-    /// The peak resident memory.
+    /// The peak resident memory, in bytes.
     package let peakResidentBytes: Int
     /// The processor time of all threads, in steps of 10 ms.
     package let processorTime: Duration

@@ -23,9 +23,7 @@ final class ProxyRelay: ChannelInboundHandler {
     private var partner: (any Channel)?
     private let rules: NIOLockedValueBox<ProxyRules>
     private var progress = CutProgress()
-    /// The events that are held back, in their order.
-    ///
-    /// Each has the time at which it is due.
+    /// The bytes, ends and cuts that are held back, in their order, each with the time at which it is due.
     private var held: CircularBuffer<(due: NIODeadline, event: Event)> = []
     private var context: ChannelHandlerContext?
 
@@ -34,7 +32,7 @@ final class ProxyRelay: ChannelInboundHandler {
         self.rules = rules
     }
 
-    /// Sets the target channel, and forwards the events that are due.
+    /// Sets the target channel, and forwards the held-back data that is due.
     func lead(to partner: any Channel) {
         self.partner = partner
         release()
@@ -56,7 +54,7 @@ final class ProxyRelay: ChannelInboundHandler {
         if let cut { hand(on: .cut(cut)) }
     }
 
-    /// Ends this direction after the events that are held back.
+    /// Closes the target channel for output after all data that is held back.
     func finish() { hand(on: .end) }
 
     func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
@@ -90,7 +88,7 @@ final class ProxyRelay: ChannelInboundHandler {
         if held.count == 1 { release() }
     }
 
-    /// Forwards the events that are due, and schedules the rest.
+    /// Forwards the held-back data that is due, and schedules the rest.
     private func release() {
         guard let partner else { return }
         while let next = held.first {

@@ -3,12 +3,12 @@ import NIOCore
 /// The rules of a ``FaultyProxy`` and its counters.
 struct ProxyRules {
     struct CutRule {
-        /// The number of bytes that may still pass on each connection.
+        /// The number of bytes that each connection may still forward before it is cut.
         let allowance: Int
         let cut: FaultyProxy.Cut
-        /// A number that distinguishes this rule from earlier rules.
+        /// The number of this rule, which distinguishes it from earlier rules.
         ///
-        /// When a connection meets a new number, it begins to count its bytes anew.
+        /// When a connection finds a rule with a new number, it begins to count its bytes anew.
         let generation: Int
     }
 
@@ -18,7 +18,7 @@ struct ProxyRules {
         var cut: CutRule?
     }
 
-    /// The treatment of new connections.
+    /// How the proxy treats new connections.
     var connections = FaultyProxy.ConnectionRule.pass
     var traffic = FaultyProxy.Traffic()
     private var toServer = DirectionRules()
@@ -46,14 +46,15 @@ struct ProxyRules {
     }
 }
 
-/// The number of bytes that one connection has counted in one direction under the rule that is to cut it.
+/// Counts the bytes that one connection has forwarded in one direction since the current cut rule was set.
 struct CutProgress {
     private var generation = 0
     private var passed = 0
 
-    /// Counts bytes for the rule.
+    /// Counts arrived bytes, and decides how many of them the connection still forwards under a cut rule.
     ///
-    /// - Returns: The number of bytes that pass, and the cut if it is due after these bytes.
+    /// - Returns: The number of bytes that pass. Also the way to end the connection, if it must end after these bytes;
+    ///   otherwise `nil`.
     mutating func pass(_ count: Int, under rule: ProxyRules.CutRule?) -> (passing: Int, cut: FaultyProxy.Cut?) {
         guard let rule else { return (count, nil) }
         if rule.generation != generation {

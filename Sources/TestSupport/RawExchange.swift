@@ -1,6 +1,6 @@
 import Glibc
 
-/// The response to raw bytes.
+/// The bytes that a server sent in response to raw bytes, and how the connection ended.
 package struct RawReply: Sendable {
     /// The way in which the exchange ended.
     package enum End: Sendable, Equatable {
@@ -61,7 +61,7 @@ extension HTTPClient {
     }
 }
 
-/// The connection of a blocking exchange.
+/// A TCP connection of the test that sends and receives raw bytes with blocking calls.
 private struct RawExchange: ~Copyable {
     private let descriptor: Int32
     private let deadline: ContinuousClock.Instant
@@ -95,9 +95,9 @@ private struct RawExchange: ~Copyable {
         return RawReply(bytes: received, end: end)
     }
 
-    /// Reads until the connection ends.
+    /// Reads until the connection ends or the given time has come.
     ///
-    /// Returns `nil` if it is still open at the instant.
+    /// Returns how the connection ended; `nil` if it is still open at that time.
     private mutating func read(until instant: ContinuousClock.Instant) -> RawReply.End? {
         while true {
             let left = ContinuousClock.now.duration(to: instant)

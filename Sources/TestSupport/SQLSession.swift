@@ -32,9 +32,9 @@ final class SQLSession: @unchecked Sendable {
         }
     }
 
-    /// Whether the session is usable.
+    /// Whether the session can run further statements.
     ///
-    /// If the server has ended the session, the socket is readable.
+    /// A readable socket shows that the server has ended the session, since no response is outstanding.
     var isAlive: Bool {
         PQstatus(connection) == CONNECTION_OK && PQtransactionStatus(connection) == PQTRANS_IDLE
             && !isReadable(within: 0)
@@ -111,7 +111,7 @@ package struct SQLFailure: Error, CustomStringConvertible {
     package var description: String { message }
 }
 
-/// A pool of sessions per database.
+/// Keeps idle database sessions for reuse, separately for each database URL.
 actor SQLSessions {
     static let shared = SQLSessions()
 

@@ -1,4 +1,4 @@
-/// A database on a throw-away cluster.
+/// A database for tests, on a PostgreSQL server that only tests use.
 package struct TestDatabase: Sendable {
     package let name: String
     private let server: DatabaseURL
@@ -8,13 +8,13 @@ package struct TestDatabase: Sendable {
         self.server = server
     }
 
-    /// The connection URL of the cluster's superuser.
+    /// The URL that connects to this database as a superuser.
     package var url: String { server.text(database: name) }
 
     /// The port of the server, to which a ``FaultyProxy`` connects.
     package var port: Int { server.port }
 
-    /// Returns the connection URL for a proxy on another port.
+    /// Returns the URL that connects to this database through a proxy on the given port.
     package func url(throughPort port: Int) -> String { server.text(database: name, port: port) }
 
     /// Runs SQL as `psql --command` does, on a pooled session of the tests.
@@ -75,12 +75,12 @@ package struct TestDatabase: Sendable {
     }
 }
 
-/// The initial contents of a new database.
+/// The initial contents of a test database, which are prepared once and copied for each test.
 package struct DatabaseTemplate: Sendable {
     let name: String
     let prepare: @Sendable (TestDatabase) async throws -> Void
 
-    /// Makes a template.
+    /// Names a template and stores the closure that fills it.
     ///
     /// Without Citus, a process prepares the template database once, and copies it for each test database. With Citus,
     /// each test database is prepared by itself.
@@ -100,9 +100,10 @@ package struct DatabaseTemplate: Sendable {
         try await database.psql(file: PackageLayout.path("schema.sql"))
     }
 
-    /// Returns a template with an earlier version's `schema.sql`.
+    /// Returns a template with the schema of an earlier version of the service, for tests of migrations.
     ///
-    /// Each of the given schemas belongs to an application. The ids of the applications are `a0`, `a1` and so on.
+    /// For each name in `schemas`, the template has an application whose tables are in the PostgreSQL schema of this
+    /// name. The ids of the applications are `a0`, `a1` and so on.
     package static func landed(_ version: Int, schemas: [String]) -> DatabaseTemplate {
         DatabaseTemplate(name: "landed\(version)_" + schemas.joined(separator: "_")) { database in
             try await database.psql(file: PackageLayout.path("Tests/StoreTests/Schemas/\(version).sql"))

@@ -1,8 +1,8 @@
 import Glibc
 
-/// Runs the body and measures the processor time of its thread.
+/// Runs a closure and measures the processor time that the current thread needs for it.
 ///
-/// Other work of the machine does not count.
+/// The time of other threads and processes does not count.
 package func processorTime<Result>(of body: () throws -> Result) rethrows -> (time: Duration, result: Result) {
     let start = threadTime()
     let result = try body()

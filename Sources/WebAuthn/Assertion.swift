@@ -30,7 +30,7 @@ package struct AssertionResponse: Sendable {
 /// The stored properties of a passkey that an assertion is verified with.
 package struct Passkey: Sendable {
     package let credentialID: [UInt8]
-    /// The COSE key in the form of `CredentialPublicKey.bytes`.
+    /// The passkey's public key: a COSE key in the form of `CredentialPublicKey.bytes`.
     package let publicKey: [UInt8]
     package let signCount: UInt32
     package let isBackupEligible: Bool
@@ -66,9 +66,10 @@ extension RelyingParty {
     /// Verifies an assertion (WebAuthn 7.2).
     ///
     /// - Parameters:
-    ///   - response: The assertion. The caller, which looked up the passkey, checks whether the credential was among
-    ///     the allowed ones (step 5).
-    ///   - challenge: The challenge of the options. The caller ensures that it was not used before.
+    ///   - response: The assertion. The caller looks up the passkey, and must check that the passkey was among the
+    ///     allowed ones (step 5).
+    ///   - challenge: The challenge that the client received with the options. The caller ensures that it was not used
+    ///     before.
     ///   - passkey: The passkey stored under the response's credential id.
     ///   - isUserKnown: Whether the user was known before the ceremony, as at a second factor; otherwise the response
     ///     must have the user handle (step 6).

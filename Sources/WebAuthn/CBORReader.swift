@@ -1,15 +1,17 @@
-/// The error of bytes that are not CBOR in CTAP2's form, or not the expected item.
+/// The bytes are not CBOR in the canonical form of CTAP2, or not the item that the caller expected.
 struct CBORError: Error {}
 
-/// A reader of CBOR (RFC 8949), item by item as the caller expects them.
+/// Reads CBOR (RFC 8949), item by item; the caller says which kind of item must follow.
 ///
 /// The form is CTAP2's canonical one (docs/protocols/webauthn.md §4): definite lengths, each number in the fewest
-/// bytes, no tags. No memory is allocated for a claimed length: a length of bytes must be within the remaining bytes,
-/// and so must a number of members, each of which has at least one byte.
+/// bytes, no tags. A false length cannot make the reader allocate memory: the length of a byte string must not exceed
+/// the number of remaining bytes, and a map or an array must not have more members than these bytes can hold.
 struct CBORReader {
     private var rest: ArraySlice<UInt8>
 
-    /// The maximum nesting of skipped items; the statements of a compound attestation, with certificates, need five.
+    /// The maximum nesting of items that `skip` accepts.
+    ///
+    /// The statements of a compound attestation, with certificates, need five levels.
     static let depth = 6
 
     private enum Kind: UInt8 {
@@ -95,7 +97,9 @@ struct CBORReader {
         return taken
     }
 
-    /// Returns a number of items, each of at least `bytes` bytes, if they fit into the remaining bytes.
+    /// Converts the number of items in an array, or of pairs in a map, to `Int`.
+    ///
+    /// - Throws: `CBORError` if the items, of at least `bytes` bytes each, do not fit into the remaining bytes.
     private func count(_ argument: UInt64, each bytes: Int) throws(CBORError) -> Int {
         guard argument <= UInt64(rest.count / bytes) else { throw CBORError() }
         return Int(argument)

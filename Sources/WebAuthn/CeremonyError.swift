@@ -1,6 +1,6 @@
 /// The reason why an authenticator's response is refused.
 ///
-/// The raw value is the reason for logs; it contains nothing of the response.
+/// The raw value appears in logs. It contains no data of the response.
 package enum CeremonyError: String, Error, Sendable, CaseIterable {
     /// The credential's JSON is not that of a public key credential.
     case malformedCredential = "malformed_credential"
@@ -9,7 +9,8 @@ package enum CeremonyError: String, Error, Sendable, CaseIterable {
     case malformedAuthenticatorData = "malformed_authenticator_data"
     /// The key has an algorithm that was not offered, or is not valid for its algorithm.
     case unsupportedKey = "unsupported_key"
-    /// The client data are those of another ceremony: of an assertion in a registration, or the reverse.
+    /// The client data are for the other ceremony: for an assertion although a registration was expected, or the
+    /// reverse.
     case wrongType = "wrong_type"
     case wrongChallenge = "wrong_challenge"
     case wrongOrigin = "wrong_origin"

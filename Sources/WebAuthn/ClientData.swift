@@ -13,7 +13,7 @@ struct ClientData {
     /// Parses `clientDataJSON` and verifies it (WebAuthn 7.1 steps 5 to 11, 7.2 steps 8 to 14).
     ///
     /// Unknown members are ignored, as WebAuthn 5.8.1 requires. A ceremony in a frame of another origin's page is
-    /// refused, since none of our pages is made for that.
+    /// refused, since no page of this service is meant to be embedded in another site.
     init(
         _ bytes: [UInt8],
         of ceremony: Ceremony,
@@ -41,9 +41,9 @@ struct ClientData {
         hash = Array(SHA256.hash(data: bytes))
     }
 
-    /// Returns the bytes without the byte order mark that UTF-8 decoding drops (steps 5 and 8).
+    /// Removes the byte order mark with which the client's JSON may begin (steps 5 and 8).
     ///
-    /// The hash covers all bytes.
+    /// The hash that the authenticator signs covers all bytes, with the byte order mark.
     private static func withoutByteOrderMark(_ bytes: [UInt8]) -> [UInt8] {
         bytes.starts(with: [0xEF, 0xBB, 0xBF]) ? Array(bytes.dropFirst(3)) : bytes
     }

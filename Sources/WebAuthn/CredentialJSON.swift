@@ -18,13 +18,15 @@ struct CredentialJSON {
         guard !self.id.isEmpty else { throw .malformedCredential }
     }
 
-    /// Returns the bytes of a member of the response.
+    /// Decodes a base64url member of the authenticator's response.
+    ///
+    /// The result has at most `limit` bytes.
     func bytes(_ name: String, atMost limit: Int) throws(CeremonyError) -> [UInt8] {
         guard let text = response[name]?.string else { throw .malformedCredential }
         return try Self.bytes(text, atMost: limit)
     }
 
-    /// Returns the bytes of a base64url text; the size is checked before decoding.
+    /// Decodes a base64url text, whose size is checked first.
     static func bytes(_ text: String, atMost limit: Int) throws(CeremonyError) -> [UInt8] {
         guard text.utf8.count <= (limit * 4 + 2) / 3, let bytes = Base64URL.decode(text.utf8) else {
             throw .malformedCredential

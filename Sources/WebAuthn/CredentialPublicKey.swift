@@ -37,7 +37,9 @@ package struct CredentialPublicKey: Sendable {
         self = key
     }
 
-    /// Creates a key; nil unless the members are exactly those of a supported algorithm (WebAuthn 6.5.1.1).
+    /// Creates a public key from the members of a COSE key.
+    ///
+    /// Nil unless the members are exactly those of a supported algorithm (WebAuthn 6.5.1.1).
     init?(_ members: COSEMembers) {
         guard let algorithm = members.integer(COSEMembers.algorithm).flatMap(SignatureAlgorithm.init(rawValue:))
         else { return nil }
@@ -105,8 +107,9 @@ package struct CredentialPublicKey: Sendable {
 
 /// The members of a COSE key: a map of at most five integers and byte strings with integer labels.
 ///
-/// CTAP2 sorts the members; any order is accepted here, as by other relying parties. An accepted key has no duplicate
-/// members: their number is that of the algorithm's members, and each of these is present.
+/// CTAP2 requires an order of the members; this parser accepts any order, as other relying parties do. Duplicate
+/// members are not checked here. `CredentialPublicKey` requires that every member of the algorithm is present and that
+/// there are no more, which excludes duplicates.
 struct COSEMembers {
     static let keyType: Int64 = 1
     static let algorithm: Int64 = 3

@@ -25,7 +25,8 @@ extension RelyingParty {
     ///
     /// - Parameters:
     ///   - credential: The JSON of the client's `toJSON()`.
-    ///   - challenge: The challenge of the options. The caller ensures that it was not used before.
+    ///   - challenge: The challenge that the client received with the options. The caller ensures that it was not used
+    ///     before.
     /// - Returns: The values to store.
     /// - Throws: The error of the first step that fails.
     package func register(
@@ -53,7 +54,7 @@ extension RelyingParty {
         )
     }
 
-    /// Verifies the authenticator data of both ceremonies: the RP id, and the flags with their consistency.
+    /// Verifies the authenticator data of a registration or an assertion: the hash of the RP id, and the flags.
     ///
     /// See WebAuthn 7.1 steps 14 to 17, 7.2 steps 15 to 18.
     func check(_ data: AuthenticatorData) throws(CeremonyError) {

@@ -140,7 +140,7 @@ struct SchemaTests {
             )
             try await withStore(database.url) { store in
                 let failure = await #expect(throws: Failure.self) { try await store.migrate() }
-                let refusal = "version \(newer) of the schema, and this is version \(present)"
+                let refusal = "version \(newer) of the schema, newer than version \(present) of this program"
                 #expect(failure?.message.contains(refusal) == true)
             }
             #expect(try await database.psql("select federation.schema_version()") == [[String(newer)]])

@@ -3,7 +3,7 @@ package import Domain
 package import Providers
 
 extension LoadedApplication {
-    /// Returns the provider that sends a callback.
+    /// Returns the provider that has sent a callback.
     ///
     /// - Throws: `not_found` for a provider without callbacks; `provider_not_configured`; `provider_misconfigured` if
     ///   the provider may exist but its options cannot be read.
@@ -58,10 +58,10 @@ extension LoadedApplication {
     }
 }
 
-/// An identity that a callback concerns, at one of the providers with the app.
+/// An identity that a provider's callback about an app concerns.
 struct AffectedIdentity {
     let identity: IdentityKey
-    /// The provider whose options apply.
+    /// The provider whose options decide how the callback is handled.
     ///
     /// This is the provider of `identity`. If its options can no longer be read, this is the provider to whose address
     /// the callback was sent.

@@ -5,15 +5,15 @@ import Logins
 import Providers
 import Store
 
-/// Callbacks of providers after a user has removed the app.
+/// Handles the callbacks that providers send after a user has removed the app.
 package struct Deauthorizations: Sendable {
     let store: Store
 
     /// Handles the deauthorization of an app by a user.
     ///
-    /// Marks the user's identity at each provider with the app as revoked, and deletes its kept token. Ends the
-    /// sessions of the identity if the provider's options say so. Succeeds also if the user is unknown, or if a later
-    /// login has superseded the deauthorization.
+    /// An application may have several providers with the same app. At each of them, marks the user's identity as
+    /// revoked, and deletes its kept token. Ends the sessions of the identity if the provider's options say so.
+    /// Succeeds also if the user is unknown, or if a later login has superseded the deauthorization.
     ///
     /// - Throws: `malformed_request` if the callback is not genuine; nothing has changed then. `store_unavailable` and
     ///   similar errors; the provider then retries, and identities that are already revoked stay unchanged.

@@ -9,11 +9,11 @@ import Store
 /// The status of a deletion request.
 package struct DeletionStatus: Sendable {
     package enum State: Sendable {
-        /// Done at this time, in milliseconds since 1970 UTC.
+        /// The data was deleted at this time, in milliseconds since 1970 UTC.
         case done(Int64)
-        /// Due at this time, in milliseconds since 1970 UTC.
+        /// The data will be deleted at this time, in milliseconds since 1970 UTC.
         case waiting(until: Int64)
-        /// Due, and not done: the erasure has not run yet, or an error prevented it.
+        /// The deletion is due, but not done: it has not run yet, or an error prevented it.
         case inProgress
     }
 
@@ -35,17 +35,17 @@ package struct DeletionRequests: Sendable {
 
     /// Handles a callback with which a user requests, at a provider, the deletion of their data.
     ///
-    /// Stores a request for each provider with the app. Then carries the requests out, except those that the provider's
-    /// options delay. If an erasure fails, its request stays open until an operator has fixed the cause, and the
-    /// provider gets its receipt all the same. The same callback always gets the same receipt, and erases nothing
-    /// twice.
+    /// Stores one deletion request for each provider of the application that has the app. Then carries the requests
+    /// out, except those that the provider's options delay. If an erasure fails, its request stays open until an
+    /// operator has fixed the cause, and the provider gets its receipt all the same. The same callback always gets the
+    /// same receipt, and erases nothing twice.
     ///
     /// - Parameters:
     ///   - form: The form as received.
     ///   - provider: The provider that calls.
     ///   - loaded: The application.
-    ///   - statusURL: Returns the address where the user sees the status of the request with a code; nil if the
-    ///     deployment does not set its public address.
+    ///   - statusURL: Returns the address of the page that shows the status of a deletion request, given the request's
+    ///     code; nil if the deployment does not set its public address.
     ///   - logger: The logger of the request.
     /// - Returns: The receipt in the provider's format.
     /// - Throws: `malformed_request` if the callback is not genuine; `provider_misconfigured` if the deployment does
@@ -99,7 +99,7 @@ package struct DeletionRequests: Sendable {
         return caller.receipt(code: receipt.code, statusURL: statusURL(receipt.code))
     }
 
-    /// Returns the status of the request with a code; nil for an unknown or malformed code.
+    /// Returns the status of the deletion request that has a given code; nil for an unknown or malformed code.
     package func deletionStatus(
         of code: String,
         in loaded: LoadedApplication

@@ -5,7 +5,7 @@ import Logins
 import Providers
 import Store
 
-/// Webhooks of providers that report changed permissions.
+/// Handles the webhooks in which providers report changed permissions of users.
 package struct PermissionWebhooks: Sendable {
     let store: Store
 
@@ -68,9 +68,10 @@ package struct PermissionWebhooks: Sendable {
         )
     }
 
-    /// Writes a change.
+    /// Writes the changed permissions of an identity, and the removal of the app, to the database.
     ///
-    /// - Returns: How many parts of the change were new: permissions, and the removal of the app.
+    /// - Returns: The number of changes that the database did not have: each new permission, and the removal of the
+    ///   app.
     private func take(
         _ change: ReportedChange,
         about concerned: AffectedIdentity,

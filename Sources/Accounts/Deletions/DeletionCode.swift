@@ -3,7 +3,7 @@ import Encodings
 import Secrets
 package import Store
 
-/// The code of a deletion request: 26 characters of base32, 130 random bits.
+/// Makes and checks the codes of deletion requests: 26 characters of base32, which are 130 random bits.
 package enum DeletionCode {
     private static let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZ234567".utf8)
     private static let length = 26
@@ -18,12 +18,12 @@ package enum DeletionCode {
 }
 
 extension NewDeletionRequest {
-    /// Creates the request for one identity, which a callback or a list of ids names.
+    /// Creates the deletion request for one identity, named by a provider's callback or by an operator's list of ids.
     ///
     /// - Parameters:
     ///   - identity: The identity whose data is to be erased.
-    ///   - call: A SHA-256 that identifies the callback or the id. A repetition has the same hash and makes no second
-    ///     request.
+    ///   - call: A SHA-256 that identifies the callback or the id. A repeated callback has the same hash, so it creates
+    ///     no second request.
     ///   - issued: Unix seconds at which the callback was signed.
     ///   - days: The days until the erasure.
     ///   - random: Makes the code.

@@ -5,13 +5,13 @@ package import Logins
 import Providers
 package import Store
 
-/// The execution of deletion requests: at once, or when they are due.
+/// Carries out deletion requests: at once, or when they are due.
 package struct Erasures: Sendable {
     private let store: Store
     private let revoker: PermissionRevoker
     private let banKey: BanKey
 
-    /// The maximum number of requests in one round.
+    /// The maximum number of deletion requests that one call of `eraseWhatIsDue` carries out.
     private static let maxPerRound = 20
 
     package init(store: Store, revoker: PermissionRevoker, banKey: BanKey) {
@@ -20,7 +20,9 @@ package struct Erasures: Sendable {
         self.banKey = banKey
     }
 
-    /// Carries out one round of due requests; any number of instances may do so concurrently.
+    /// Carries out the due deletion requests of an application, up to a maximum.
+    ///
+    /// Any number of instances may do so concurrently.
     ///
     /// - Parameters:
     ///   - loaded: The application.
@@ -36,11 +38,12 @@ package struct Erasures: Sendable {
         return erased
     }
 
-    /// Carries out one request, and revokes the app's permissions at the provider with the kept token.
+    /// Carries out one deletion request, logs the outcome, and sends the given mails.
     ///
-    /// The mails are sent only after everything is erased.
+    /// With the kept tokens, asks the providers to withdraw the app's permissions. The mails are sent only after
+    /// everything is erased.
     ///
-    /// - Returns: Whether this call carried out the request.
+    /// - Returns: Whether this call carried out the request. An error is only logged.
     package func erase(
         code: String,
         by requester: DeletionRequester,
@@ -83,14 +86,16 @@ package struct Erasures: Sendable {
         }
     }
 
-    /// Carries out one due request, and revokes the app's permissions at the provider with the kept token.
+    /// Carries out one due deletion request.
+    ///
+    /// Then asks the providers, with the kept tokens, to withdraw the app's permissions.
     ///
     /// - Parameters:
     ///   - code: The code of the request.
     ///   - actor: The requester, for the audit log.
     ///   - notices: The mails that are sent after everything is erased.
     ///   - loaded: The application.
-    /// - Returns: The outcomes of the erasure and of the revocations.
+    /// - Returns: The outcome of the erasure, and each provider's response about the permissions.
     /// - Throws: `store_unavailable` and similar errors; nothing has changed then.
     package func carryOut(
         code: String,
@@ -128,7 +133,7 @@ extension Logger {
 }
 
 extension DeletionRequester {
-    /// The requester in the audit log.
+    /// The author that the audit log names for the deletion.
     fileprivate var actor: ChangeAuthor {
         switch self {
         case .provider(let name): ChangeAuthor.provider(name, by: "deletion")

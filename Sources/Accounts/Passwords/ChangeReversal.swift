@@ -6,7 +6,9 @@ import Messaging
 import Passwords
 import Store
 
-/// The use case that undoes changes of an account for the reader of its former e-mail address.
+/// Undoes changes of an account, at the request of the reader of the account's former e-mail address.
+///
+/// So the owner of an account can undo what a thief of the account has changed.
 package struct ChangeReversal: Sendable {
     let store: Store
     let verifier: PasswordVerifier
@@ -18,9 +20,9 @@ package struct ChangeReversal: Sendable {
 
     /// Undoes changes of an account, by the link in a notice that was mailed to the former address.
     ///
-    /// Undoes the change that the notice reported, and all later ones. The account gets the former address again, the
-    /// identities of that time, and a new password. All sessions and links end. One log line tells the outcome. A mail
-    /// to the former and the present addresses tells that the password has changed.
+    /// Undoes the change that the notice reported, and all later ones. The account has the former address and the
+    /// former identities again, and gets a new password. All sessions and links end. One log line tells the outcome. A
+    /// mail to the former and the present addresses tells that the password has changed.
     ///
     /// - Parameters:
     ///   - token: The token of the link.

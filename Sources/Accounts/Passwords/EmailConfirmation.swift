@@ -13,7 +13,7 @@ package enum ConfirmedPassword: Sendable {
     case new(Secret, keepingIdentities: Bool)
 }
 
-/// Confirmations of e-mail addresses by their owners.
+/// Confirms the e-mail addresses of accounts: the user opens a link that was mailed to the address.
 package struct EmailConfirmation: Sendable {
     let store: Store
     let verifier: PasswordVerifier
@@ -25,12 +25,13 @@ package struct EmailConfirmation: Sendable {
     /// Sends a user the link that confirms a new address.
     ///
     /// After a failure, the user has to request another mail. A user can set an address repeatedly, in other spellings,
-    /// too. To keep mailboxes from being flooded, such a mail counts like a requested one.
+    /// too. So these mails count against the same rate limit as mails that a user requests. Otherwise, a client could
+    /// flood a mailbox.
     ///
     /// - Parameters:
     ///   - user: The user of the address.
-    ///   - source: The source of the change. Nil if the mail is not counted here: a registration has counted it
-    ///     already, and a server's mails are not counted.
+    ///   - source: The source of the change, for the rate limit. Nil if the mail is not counted here: a registration
+    ///     has counted it already, and a server's mails are not counted.
     ///   - loaded: The application.
     ///   - logger: Gets a line after a failure.
     func sendConfirmation(
@@ -70,9 +71,9 @@ package struct EmailConfirmation: Sendable {
 
     /// Makes the link that confirms a user's address, for a server that sends its own mails.
     ///
-    /// If the application allows it, any client with an API key gets such a link, too. A client can get the link
-    /// without access to the mailbox. So a client's link confirms only an address whose confirmation is pending, sets
-    /// no password, and counts like a requested mail.
+    /// If the application allows it, any client with an API key gets such a link, too. A client gets the link without
+    /// access to the mailbox. Therefore, a client's link confirms only an address whose confirmation is pending, and
+    /// sets no password. It counts against the same rate limit as a mail that a user requests.
     ///
     /// - Parameters:
     ///   - identity: The user's id, or the login name.

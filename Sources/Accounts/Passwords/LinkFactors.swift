@@ -14,7 +14,8 @@ package struct LinkFactorQuestion: Sendable {
     package let factor: Factor
     /// The masked address or phone number to which a code was sent.
     package let sentTo: String?
-    /// The options with which a browser requests a passkey.
+    /// The options for the browser's request to use a passkey (PublicKeyCredentialRequestOptions); nil without a
+    /// passkey.
     package let publicKey: JSONObject?
     package let others: [Factor]
 }
@@ -65,8 +66,8 @@ package struct LinkFactorAnswer: Sendable {
 
 /// Requires and checks a second factor before a mailed link sets a new password.
 ///
-/// So access to a mailbox alone opens no account that has a second factor. The type is a class: with a struct, the
-/// frame of each function that waits for a provider would contain a copy.
+/// Without this check, anyone with access to the mailbox could open an account that has a second factor. The type is a
+/// class: with a struct, the frame of each function that waits for a provider would contain a copy.
 package final class LinkFactors: Sendable {
     let store: Store
     let pendings: PendingLogins
@@ -174,7 +175,7 @@ package final class LinkFactors: Sendable {
         )
     }
 
-    /// A mailed link that its reader has opened.
+    /// A mailed link that a user has opened.
     struct Link {
         let hash: [UInt8]
         let token: EmailToken

@@ -34,7 +34,9 @@ package struct PasswordLogin: Sendable {
     }
 }
 
-/// Logins by login name and password; the login name is the e-mail address unless the application has another.
+/// Logins by login name and password.
+///
+/// The login name is the e-mail address, unless the application uses another property of the user as login name.
 package struct PasswordLogins: Sendable {
     let store: Store
     let directory: ApplicationDirectory
@@ -48,8 +50,8 @@ package struct PasswordLogins: Sendable {
     /// Logs a user in by a password.
     ///
     /// Without the right password, neither text, status nor duration of the response shows whether the account exists.
-    /// A login name without an account, or whose account has no password, takes as long as a wrong password and is
-    /// counted like one.
+    /// If a login name has no account, or the account has no password, the check takes as long as for a wrong password
+    /// and counts as a failed attempt, too.
     ///
     /// - Parameters:
     ///   - request: The client's request.

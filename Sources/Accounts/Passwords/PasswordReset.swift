@@ -21,7 +21,7 @@ package struct LinkedAccount: Sendable {
     package let question: LinkFactorQuestion?
 }
 
-/// Password resets by the reader of an account's mail.
+/// Resets forgotten passwords by a mailed link.
 package struct PasswordReset: Sendable {
     let store: Store
     let verifier: PasswordVerifier
@@ -182,9 +182,9 @@ package struct PasswordReset: Sendable {
 
     /// Returns the login name for the password that a link sets.
     ///
-    /// That is the first of these that exists: the login name stored with the link; the login name of the present
-    /// password and the value of the user's property, both only if login names are not e-mail addresses; the address to
-    /// which the link was sent.
+    /// The login name is the first of these that exists: the login name that is stored with the link; the login name of
+    /// the present password; the user's value of the property for login names; the address to which the link was sent.
+    /// The second and the third are used only if login names are not e-mail addresses.
     ///
     /// - Throws: `link_invalid` if that address is not a valid login name.
     func login(by emailToken: EmailToken, in loaded: LoadedApplication) async throws(Failure) -> Login {

@@ -18,7 +18,7 @@ struct PasswordGuess: Sendable {
     static func accountKey(of login: String) -> [UInt8] { Digest.sha256("login " + login) }
 }
 
-/// The verifier of passwords; it also hashes new passwords for storage.
+/// Verifies passwords, and hashes new passwords for storage.
 package struct PasswordVerifier: Sendable {
     let store: Store
     let masterKeys: MasterKeys
@@ -40,9 +40,9 @@ package struct PasswordVerifier: Sendable {
         self.limits = limits
     }
 
-    /// Checks a guess against the stored password.
+    /// Checks a password that a client sent (a guess) against the stored password.
     ///
-    /// Counts the guess, then computes the hash. Takes the count back if the guess was right or could not be checked.
+    /// Counts the guess, then computes the hash. If the guess was right or could not be checked, it no longer counts.
     /// No other code checks guesses, so none bypasses the limits (T-85).
     ///
     /// - Parameters:
@@ -82,7 +82,9 @@ package struct PasswordVerifier: Sendable {
         return isOutdated ? await hashedAnew(stored, guess.password, in: application, deadline: deadline) : stored
     }
 
-    /// Returns the stored password if the sent one matches; the request counts as a guess (T-85).
+    /// Returns the stored password if the sent password matches it; nil otherwise.
+    ///
+    /// The request counts as an attempt to guess the password (T-85).
     func match(
         _ sent: Secret,
         _ stored: StoredPassword?,

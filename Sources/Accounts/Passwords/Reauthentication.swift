@@ -5,7 +5,7 @@ package import Messaging
 import Passwords
 import Store
 
-/// The check that the user of a session has authenticated recently.
+/// Checks that the user of a session was authenticated recently.
 package struct Reauthentication: Sendable {
     let store: Store
     let sessions: Sessions

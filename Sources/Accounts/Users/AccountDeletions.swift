@@ -20,7 +20,9 @@ package struct AccountDeletions: Sendable {
     let clock: WallClock
     let random: RandomSource
 
-    /// Deletes a user: the user of the session, or any user for a server.
+    /// Deletes a user.
+    ///
+    /// A client deletes only the user of its session; a server deletes any user.
     ///
     /// Deletes identities, sessions and password, revokes the app's permissions at providers, and mails a notice to the
     /// user. A server's deletion erases all data at once.

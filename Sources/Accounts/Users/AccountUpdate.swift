@@ -21,7 +21,10 @@ package struct AccountUpdate: Sendable {
     let events: EventLog
     let limits: Limits
 
-    /// Changes the session's own user, or another user if the application allows it; a server changes any user.
+    /// Changes a user.
+    ///
+    /// A client changes the user of its session, or another user if the application allows it; a server changes any
+    /// user.
     ///
     /// A client may send the whole object: properties that the client may not write are ignored. A `password` that
     /// equals the present one is no change, since client SDKs keep sending the password of the registration.
@@ -41,7 +44,7 @@ package struct AccountUpdate: Sendable {
     ///   - source: The source of the request.
     ///   - loaded: The application.
     ///   - logger: The logger of the request.
-    /// - Returns: The user after the change, and the ignored names of the record.
+    /// - Returns: The user after the change, and the names of the members of the record that were ignored.
     /// - Throws: `session_invalid`; `not_own_record` for every id that may not be changed, whether it exists or not
     ///   (T-117); `reauthentication_required`, `login_taken_by_other`, `email_invalid`, `login_missing`,
     ///   `password_not_allowed`, `property_undeclared_in_update`, `value_not_convertible`, `property_missing`,
@@ -158,9 +161,9 @@ package struct AccountUpdate: Sendable {
 }
 
 extension Notices {
-    /// Returns the announcement of a change, which is mailed to the user's former address.
+    /// Returns the mail that tells the user's former address about a change and has a link to undo the change.
     ///
-    /// It tells of a new address, or else of a new login name. Nil for any other change.
+    /// The mail tells of a new e-mail address, or else of a new login name. Nil if the record changes neither.
     ///
     /// - Throws: `email_invalid`, `value_not_convertible`, `store_unavailable` and similar errors.
     func announcement(

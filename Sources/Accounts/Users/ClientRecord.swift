@@ -4,37 +4,41 @@ import Encodings
 import Mapping
 import Store
 
-/// A user's record as an application accepts it: values of properties, and members that are not properties.
+/// The members of a user's record, as a client, a server or an operator sent it: values of properties, and other
+/// members.
 ///
-/// The writer decides which properties are written. The user writes those that clients may write. Another user writes
-/// only those of them that are visible to others. A server writes all.
+/// The sender decides which properties are written. Users write those properties of their own record that clients may
+/// write. In another user's record, they write only such properties that are also visible to others. A server writes
+/// all properties.
 ///
-/// Clients send whole objects back (docs/protocols/backendless.md §2.1). So members of our own responses are no error:
-/// the system's members, in any spelling, and properties that clients may not write are ignored. A setting of the
-/// application decides whether undeclared names are refused, stored or dropped (decision D19).
+/// Clients send back whole user objects that they received from this service (docs/protocols/backendless.md §2.1). So
+/// two kinds of members are ignored without an error: system members in any spelling, and properties that clients may
+/// not write. For undeclared names, a setting of the application decides whether they are refused, stored or dropped
+/// (decision D19).
 struct ClientRecord {
     private let writer: Viewer
     private(set) var given = GivenProperties()
-    /// Names of sent values that are not written, in the order of the record.
+    /// The names of the values that are ignored, in the order of the record.
     ///
-    /// Values that equal the user's are left out, except values of properties that the writer may not see.
+    /// A value that equals the user's present value is not in this list, unless the sender of the record may not see
+    /// the property.
     private(set) var ignored: [String] = []
     /// Names of undeclared properties that are new to the application.
     private(set) var newDynamicNames: [PropertyName] = []
     /// The new password; nil if it is absent or empty.
     private(set) var password: Secret?
-    /// The present password, as reauthentication.
+    /// The present password, by which the user authenticates again; nil if it is absent or empty.
     private(set) var currentPassword: Secret?
     /// The user id that the client sent.
     private(set) var objectID: JSONValue?
 
-    /// Reads a record.
+    /// Checks and converts the members of a record.
     ///
     /// - Parameters:
     ///   - record: The record from the client.
     ///   - user: The user to change; nil at a registration.
     ///   - loaded: The application.
-    ///   - writer: The writer of the record.
+    ///   - writer: The sender of the record.
     /// - Throws: `value_not_convertible` with the first invalid property; `property_undeclared`, or
     ///   `property_undeclared_in_update`, with all undeclared names; `malformed_request` for a password that is not a
     ///   text.
@@ -90,9 +94,9 @@ struct ClientRecord {
         }
     }
 
-    /// Reads an undeclared property.
+    /// Reads a member whose name is not declared as a property.
     ///
-    /// - Returns: Whether the record can be accepted with it.
+    /// - Returns: False if the record must be refused because of this member.
     private mutating func take(undeclared member: JSONObject.Member, for user: User?, of loaded: LoadedApplication)
         -> Bool
     {
@@ -131,22 +135,24 @@ struct ClientRecord {
         return text.isEmpty ? nil : Secret(text)
     }
 
-    /// The members of user objects, here or at Backendless, that are no properties, in lower case without `_` and `-`.
+    /// The names of members of user objects that are not properties, in this service or in Backendless.
+    ///
+    /// The names are in lower case without `_` and `-`.
     private static let system: Set<String> = [
         "objectid", "ownerid", "created", "updated", "lastlogin", "userstatus", "socialaccount", "accounttype",
         "oauthidentities", "bluserlocale", "password", "currentpassword", "roles", "emailverified", "isemailconfirmed",
         "usertoken", "usercreated", "missingpermissions",
     ]
 
-    /// Returns whether a name is that of a system member, in any spelling.
+    /// Returns whether a name is, in any spelling, that of a system member, which is not a property.
     ///
-    /// Names with two leading underscores, such as `___class`, are markers of client SDKs.
+    /// Names with two leading underscores, such as `___class`, are markers of client SDKs and count as system members.
     private static func isSystem(_ name: String) -> Bool {
         let plain = name.utf8.lazy.filter { !$0.isOne(of: "_-") }.map(\.asciiLowercased)
         return name.utf8.starts(with: "__".utf8) || system.contains(String(decoding: Array(plain), as: UTF8.self))
     }
 
-    /// Sets the user's login name, even if clients may not write the property of the login name otherwise.
+    /// Sets the property that is the user's login name, even if clients may not write that property otherwise.
     mutating func setLogin(_ login: Login, of application: Application) {
         let name = application.settings.identityProperty
         guard let property = application.properties.first(where: { $0.name == name }) else { return }
@@ -163,7 +169,9 @@ struct ClientRecord {
         return try EmailAddress(client: text)
     }
 
-    /// The name and the e-mail address in the record, which the password must not consist of.
+    /// The user's name and e-mail address in the record.
+    ///
+    /// A password that consists of these texts is refused.
     var names: [String] {
         [PropertyName.name, .email].compactMap { name in
             guard case .value(.text(let text)) = given.given(name) else { return nil }
@@ -204,7 +212,9 @@ extension Property {
         }
     }
 
-    /// Returns whether the property is the e-mail address or the login name; other users never change these.
+    /// Returns whether the property is the e-mail address or the login name.
+    ///
+    /// No user can change these properties of another user.
     func isLogin(in application: Application) -> Bool {
         [.email, application.settings.identityProperty].contains(name)
     }
@@ -213,7 +223,8 @@ extension Property {
 extension JSONValue {
     /// Whether the value is an update operation of a client SDK: an expression, or a change of a part of a JSON value.
     ///
-    /// Stored unchanged, the operation would replace the value (docs/protocols/backendless.md §3.5).
+    /// If the service stored the operation itself, the operation would replace the value (docs/protocols/backendless.md
+    /// §3.5).
     fileprivate var isUpdate: Bool {
         guard let object else { return false }
         return object["___operation"] != nil || object["___class"]?.string == "BackendlessExpression"
@@ -252,7 +263,7 @@ extension Failure {
 }
 
 extension EmailAddress {
-    /// Creates an address from a client's value.
+    /// Creates an e-mail address from a client's text.
     ///
     /// - Throws: `email_invalid`.
     package init(client text: String) throws(Failure) {

@@ -5,9 +5,10 @@ package import Logging
 import Messaging
 import Store
 
-/// Records of users, written by a server or by another user.
+/// Creates and changes records of users, for a server or for another user.
 ///
-/// A server may write everything. Another user, if the application allows it, may write visible properties.
+/// A server may write everything. Another user, if the application allows it, may write only properties that are
+/// visible to others.
 package struct OtherRecords: Sendable {
     let store: Store
     let directory: ApplicationDirectory
@@ -81,9 +82,9 @@ package struct OtherRecords: Sendable {
         return made
     }
 
-    /// Changes any user for a server.
+    /// Changes any user, at the request of a server.
     ///
-    /// - Throws: `not_found`, and the errors of a change of the user's own record.
+    /// - Throws: `not_found`, and the errors of a user's change of their own record.
     func update(
         _ id: ObjectID?,
         with record: UserRecord,
@@ -154,9 +155,9 @@ package struct OtherRecords: Sendable {
         return UserUpdate.LoginChange(login: chosen.key, password: new, formerHash: stored?.hash)
     }
 
-    /// Refuses a changed status in an update.
+    /// Throws an error if the record changes the user's status.
     ///
-    /// The endpoint for the status also carries out the consequences of a change.
+    /// The status has an endpoint of its own, which also carries out the consequences of a change.
     private static func refuseStatus(in record: UserRecord, of user: User) throws(Failure) {
         guard let value = record.properties.present("userStatus") else { return }
         guard value.string?.hasSameBytes(as: user.status.rawValue) ?? false else {

@@ -25,8 +25,9 @@ package struct Registrations: Sendable {
 
     /// Registers a user with a login name and a password.
     ///
-    /// The login name is the e-mail address unless the application has another. Creates a new user, or converts the
-    /// session's guest, who keeps id and properties. Opens no session. One log line tells the outcome.
+    /// The login name is the e-mail address, unless the application uses another property as login name. Creates a new
+    /// user, or converts the session's guest, who keeps id and properties. Opens no session. One log line tells the
+    /// outcome.
     ///
     /// - Parameters:
     ///   - record: The record from the client: `email` and other properties, the password, and the id of a guest.
@@ -141,7 +142,7 @@ package struct Registrations: Sendable {
         return WrittenUser(user: user, viewer: .owner, ignored: client.ignored)
     }
 
-    /// Returns what the page of an invitation offers, and leaves the invitation valid.
+    /// Returns what the page of an invitation shows to a new user; does not use up the invitation.
     ///
     /// - Throws: `invitation_invalid`, `new_users_closed`.
     package func offer(
@@ -189,7 +190,9 @@ package struct Registrations: Sendable {
         }
     }
 
-    /// Counts an account and creates it; takes the count back if the service could not create it.
+    /// Counts a new account against the rate limits, and runs the closure that creates the account.
+    ///
+    /// If the service could not create the account, it no longer counts.
     ///
     /// - Throws: `rate_limited`.
     private func counted<Result>(
@@ -201,7 +204,7 @@ package struct Registrations: Sendable {
         return try await attempts.takingBack(counts, of: application, make)
     }
 
-    /// Counts a new account for its source network and for the application.
+    /// Counts a new account against the rate limits of its source network and of the application.
     ///
     /// The limit of a network keeps a client with few networks from using up the limit of the application.
     ///
@@ -230,13 +233,15 @@ package struct Registrations: Sendable {
         )
     }
 
-    /// Registers new names of undeclared properties, as logins do.
+    /// Registers the names of undeclared properties that are new to the application.
     package func register(_ names: [PropertyName], of application: Application) async throws(Failure) {
         guard !names.isEmpty else { return }
         try await store.registerDynamicNames(names, of: application.id)
     }
 
-    /// Returns the login name of a new account, even if clients may not write the property of the login name otherwise.
+    /// Returns the login name in the record of a new account.
+    ///
+    /// The property of the login name counts, even if clients may not write that property otherwise.
     private static func login(in record: UserRecord, of application: Application) throws(Failure) -> Login {
         let name = application.settings.identityProperty
         guard let value = record.properties.present(name.text), value.string?.isEmpty != true else {
@@ -254,7 +259,7 @@ package struct Registrations: Sendable {
     }
 }
 
-/// What the page of an invitation offers.
+/// What the page of an invitation shows: the invited address, and the ways to register.
 package struct InvitationOffer: Sendable {
     /// The invited address.
     package let email: String?
@@ -275,7 +280,7 @@ extension Application {
 }
 
 extension ClientRecord {
-    /// Returns the guest to convert; nil if the record names none.
+    /// Returns the guest whom the registration converts to a user with a password; nil if the record names no guest.
     fileprivate func guest(_ token: SessionToken?) throws(Failure) -> (id: ObjectID, token: SessionToken)? {
         guard let objectID else { return nil }
         guard let id = objectID.string.flatMap({ ObjectID($0) }), let token else { throw .guestInvalid }

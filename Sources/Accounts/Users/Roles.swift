@@ -3,7 +3,9 @@ package import Domain
 import Logins
 import Store
 
-/// A client with a server's API key, for operations on users other than the session's own.
+/// A client that is authenticated as a server, by a server's API key.
+///
+/// A server may act on any user of the application.
 package struct ServerCaller: Sendable {
     package let actor: ChangeAuthor
 
@@ -19,14 +21,16 @@ package struct Roles: Sendable {
     let store: Store
     let sessions: Sessions
 
-    /// Returns the roles of the session's user: the system role, and the roles given to the user.
+    /// Returns the roles of the session's user: the system role, and the roles that an operator or a server has given.
     package func ownRoles(token: SessionToken?, in loaded: LoadedApplication) async throws(Failure) -> [String] {
         let user = try await sessions.user(of: token, in: loaded)
         let given = try await store.roles(of: user.objectID, in: loaded.application)
         return loaded.application.roles(of: user, given: given)
     }
 
-    /// Returns the roles of a user: the session's own, or any user for a server.
+    /// Returns the roles of a user.
+    ///
+    /// A client reads only the user of its session; a server reads any user.
     ///
     /// - Throws: `not_found` for every other id, whether it exists or not.
     package func roles(

@@ -4,17 +4,17 @@ import Encodings
 import Logins
 import Store
 
-/// A server or user with the permission to query the users.
+/// A server or a user who may search the application's users.
 package struct CollectionCaller: Sendable {
     /// The server that makes the request; nil for a user.
     let server: ServerCaller?
     /// Whether the results contain the roles of other users.
     let seesRoles: Bool
-    /// The kind of search, for the audit log.
+    /// The kind of search, which the audit log records.
     let means: String
-    /// The kind of reader of the results: a server, or another user.
+    /// The reader for whom other users' records are shown: a server, or another user.
     ///
-    /// It does not apply to the searching user's own record.
+    /// A user who searches sees their own record as its owner, whatever this value is.
     package var viewer: Viewer { server == nil ? .other : .server }
 }
 
@@ -27,7 +27,7 @@ package struct UserCollection: Sendable {
     let searches: UserSearches
     let sessions: Sessions
 
-    /// Returns the permission to search the users.
+    /// Checks that a client or a server may search the users.
     ///
     /// - Throws: `session_invalid`, `query_forbidden`.
     package func searcher(
@@ -49,7 +49,7 @@ package struct UserCollection: Sendable {
         return CollectionCaller(server: nil, seesRoles: false, means: "query")
     }
 
-    /// Returns the permission to search the users by their roles.
+    /// Checks that a client or a server may search the users by their roles.
     ///
     /// - Throws: `server_key_required` without a server's key, if clients may not search by role.
     package func roleSearcher(
@@ -124,7 +124,9 @@ package struct UserCollection: Sendable {
         return (other, .other)
     }
 
-    /// Returns whether the application gives a user a right; looks up the user's roles only if they matter.
+    /// Returns whether the application gives a user a right.
+    ///
+    /// Looks up the user's roles only if the right depends on them.
     package func has(
         _ right: CollectionRights.Right,
         _ user: User,

@@ -4,10 +4,10 @@ import Encodings
 import Secrets
 package import Store
 
-/// The creation of users by a server or an operator.
+/// Creates users from records that a server or an operator sends.
 ///
-/// A record may have the members of a registration's record (`ClientRecord`). Its writer may write every property, and
-/// need not set a password.
+/// A record may have the same members as the record of a registration (`ClientRecord`). A server or an operator may set
+/// every property, and may leave out the password.
 package struct UserCreation: Sendable {
     let store: Store
     let verifier: PasswordVerifier
@@ -27,7 +27,7 @@ package struct UserCreation: Sendable {
         package let password: StoredPassword?
     }
 
-    /// Reads a record, and hashes its password.
+    /// Chooses an id and a status for a new user, and hashes the password in the record.
     ///
     /// - Throws: `malformed_request`, `login_missing`, `email_invalid`, `password_not_allowed`, and other errors of a
     ///   registration's record.
@@ -57,7 +57,7 @@ package struct UserCreation: Sendable {
         return NewLogin(id: id, status: status, password: stored)
     }
 
-    /// Returns the new user of a record, and the ignored names of the record.
+    /// Returns the user to create from a record, and the names of the members of the record that are ignored.
     package func user(
         of record: UserRecord,
         with login: NewLogin,

@@ -8,7 +8,7 @@ package struct UserRecord: Sendable {
     package var properties: JSONObject
     /// The new password; an empty text is none.
     package var password: JSONValue?
-    /// The present password, as reauthentication; an empty text is none.
+    /// The present password, by which the user authenticates again; an empty text is none.
     package var currentPassword: JSONValue?
     /// The user id that the client sent; at registration, the id of the guest to convert.
     package var objectID: JSONValue?

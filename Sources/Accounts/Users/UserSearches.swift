@@ -16,7 +16,7 @@ package struct UserSearches: Sendable {
     private let turns: FairQueue
     private let memory = NIOLockedValueBox(SlowSearches())
 
-    /// Searches are reported beyond this duration in milliseconds.
+    /// The duration in milliseconds above which a search counts as slow and is reported.
     private static let long: Int64 = 250
     private static let maxWaiting = 256
 
@@ -69,10 +69,12 @@ package struct UserSearches: Sendable {
         }
     }
 
-    /// Runs a search when it is the application's turn.
+    /// Runs a search when the queue admits it.
     ///
-    /// An application without a running search waits longer, by twice the time limit of a search. Even a slow search of
-    /// another application ends in that time.
+    /// The queue limits the searches that run at once in each database, and lets the applications take turns.
+    ///
+    /// An application without a running search may also have to wait for the searches of other applications. Therefore
+    /// it waits longer, by twice the time limit of a search.
     private func inTurn<Value: Sendable>(
         _ application: Application,
         _ search: () async throws(Failure) -> Value
@@ -107,7 +109,7 @@ package struct UserSearches: Sendable {
     }
 }
 
-/// The slow searches that operators have been told of.
+/// Collects the slow searches of users, and decides when operators are told of them.
 ///
 /// For each application and set of searched properties, the log gets at most one line an hour, and a row of the
 /// database is updated at most once a minute.
@@ -117,10 +119,10 @@ struct SlowSearches {
         let properties: [PropertyName]
     }
 
-    /// The reports of a slow search that are due.
+    /// What to report now about a slow search: whether to log a line, and which counts to write to the database.
     struct Due {
         let line: Bool
-        /// The counts that the database row does not have yet.
+        /// The counts that are not written to the database yet; nil if nothing is to be written now.
         let tally: SlowSearchTally?
     }
 
@@ -132,7 +134,9 @@ struct SlowSearches {
 
     private var entries: [Search: Entry] = [:]
 
-    /// The maximum number of entries, which limits memory: clients choose the properties of a search.
+    /// The maximum number of entries.
+    ///
+    /// Clients choose the properties of a search. Without a maximum, they could fill the memory.
     private static let max = 1000
 
     mutating func note(_ search: Search, milliseconds: Int64, at now: ContinuousClock.Instant) -> Due {

@@ -1,10 +1,10 @@
 package import Domain
 
-/// A user after a client has written the record.
+/// A user as written by a request of a client, with the names that were ignored.
 package struct WrittenUser: Sendable {
     package let user: User
-    /// The receiver of the response.
+    /// The reader for whom the response shows the user: the user themselves, another user, or a server.
     package let viewer: Viewer
-    /// Names of sent values that were not written: clients may not write them, or the application drops them.
+    /// The names of sent values that were not written: clients may not write them, or the application drops them.
     package let ignored: [String]
 }

@@ -3,13 +3,13 @@ import Domain
 import Encodings
 import Store
 
-/// Values of mappings/demo.json that are wrong for any other application.
+/// Values of the demo's application document, mappings/demo.json, that are wrong for any other application.
 ///
-/// Each has its place in a document.
+/// The check of the service warns an operator whose application still has one of them.
 enum DemoValues {
-    /// The demo values of settings, each with its place in the settings.
+    /// The demo values of settings, each with the path of the setting.
     ///
-    /// An application's list counts as a demo value only if the whole list is equal.
+    /// A setting that is a list has the demo value only if the whole list is equal.
     static let settings: [(place: [String], value: JSONValue)] = [
         (["tokens", "audience"], .string("orders")),
         (["secondFactor", "passkeys", "rpId"], .string("localhost")),
@@ -20,7 +20,7 @@ enum DemoValues {
     static let apps = ["demoConsumerKey"]
     static let returnURL = "http://localhost:3000/done"
 
-    /// Returns the places where an application has demo values.
+    /// Returns the settings, apps and options in which an application still has demo values.
     static func places(in application: StoredApplication) -> [String] {
         let parsed = try? SettingsDocument.parse(stored: application.settings)
         let document = parsed.map { SettingsDocument.document(of: $0) }

@@ -334,11 +334,9 @@ package struct Doctor: Sendable {
         return findings
     }
 
-    /// Returns warnings about a provider's options.
+    /// Returns warnings about a provider's options, such as an API version that the provider soon retires.
     ///
-    /// The check sends no request to the provider.
-    ///
-    /// An example is an API version that the provider soon retires.
+    /// It sends no request to the provider.
     private func review(
         of provider: StoredApplication.Provider,
         named name: ProviderName,

@@ -12,7 +12,7 @@ package struct Finding: Sendable {
         case error
     }
 
-    /// The subject of a check.
+    /// The part of the service or of its environment that a finding is about.
     package enum Subject: String, Sendable, CaseIterable {
         case configuration
         case database
@@ -29,7 +29,7 @@ package struct Finding: Sendable {
 
     package let severity: Severity
     package let subject: Subject
-    /// The name of the application, table or other object; nil if there is only one object of this kind.
+    /// The name of the application, table or other object; nil if the service has only one such object.
     package let name: String?
     package let text: String
     /// What the operator should do; nil if there is nothing to do.

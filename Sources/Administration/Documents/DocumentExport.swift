@@ -9,8 +9,8 @@ import Store
 /// An export of an application as the document that `apply` reads.
 ///
 /// In place of keys and secrets, the export has the environment variables that a document named for them. Without such
-/// a name, the export makes one. The settings are complete, so that another default of a later version changes nothing.
-/// Other default values are left out.
+/// a name, the export makes one. The export has all settings, even those with the default value. A later version with
+/// other defaults therefore does not change them. Of everything else, default values are left out.
 enum DocumentExport {
     static func document(of stored: StoredApplication, kinds: ProviderKinds) -> JSONValue {
         let application = DesiredApplication(stored, kinds: kinds)
@@ -91,7 +91,8 @@ enum DocumentExport {
 extension DesiredApplication {
     /// The names of environment variables that an export has in place of keys and secrets.
     ///
-    /// A name comes from an applied document. This property makes the missing ones.
+    /// If an applied document named a variable for a key or secret, it is that name. Otherwise it is a new name, made
+    /// from the names of the application and of the key, provider or app.
     var exportedVariables: DocumentVariables {
         var names = VariableNames(of: id, taken: variables.all)
         var exported = DocumentVariables()
@@ -113,13 +114,13 @@ extension DesiredApplication {
     }
 }
 
-/// Unique names of environment variables for the keys and secrets of one application.
+/// Makes unique names of environment variables for the keys and secrets of one application.
 struct VariableNames {
     private let application: String
     /// The beginning of every name: `_` if the application's id cannot begin a name, otherwise nothing.
     private let mark: String
     private var taken: Set<String>
-    /// The maximum length of a name in a document.
+    /// The maximum length in bytes of the name of an environment variable in an application document.
     private static let maxBytes = 128
 
     init(of application: ApplicationID, taken: Set<String> = []) {

@@ -5,18 +5,20 @@ package import Mapping
 import Providers
 
 extension DocumentProblems {
-    /// Adds the problems of the mapping at a place of the document.
+    /// Adds the problems of a mapping that is a part of a document.
+    ///
+    /// `place` is the JSON pointer to the mapping in the document.
     package mutating func add(_ others: [MappingProblem], ofMappingAt place: JSONPointer) {
         for problem in others { add(place / problem.pointer, problem.message, entry: problem.entry?.json) }
     }
 }
 
 extension ProviderKinds {
-    /// Returns warnings about valid mappings that read fields unknown for the provider.
+    /// Returns warnings about valid mappings that read a field which the provider is not known to have.
     ///
     /// - Parameters:
     ///   - mappings: The mapping of each provider, as a list or as a dictionary.
-    ///   - kind: Returns the kind of a provider of the application.
+    ///   - kind: Returns the provider kind of a provider of the application.
     /// - Returns: A sentence for each field, with its place in an application document.
     func mappingWarnings(
         _ mappings: [ProviderName: JSONValue],

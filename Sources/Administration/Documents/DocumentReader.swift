@@ -204,7 +204,7 @@ struct DocumentReader {
 
     // MARK: Shapes
 
-    /// Reads an object and reports unknown members.
+    /// Reads an object, and reports each member with an unknown name as a problem.
     ///
     /// Otherwise a misspelt member would be ignored silently.
     mutating func object(_ value: JSONValue, at place: JSONPointer, known: [String]) -> JSONObject? {

@@ -6,7 +6,9 @@ import Providers
 import Secrets
 import Store
 
-/// A conversion of the keys and secrets of a document to their stored form.
+/// Converts the keys and secrets of a document to the form in which the database stores them.
+///
+/// API keys become hashes. App secrets and secret options are encrypted.
 struct DocumentSecrets {
     let application: ApplicationID
     /// The stored application; nil for a new one.
@@ -15,9 +17,9 @@ struct DocumentSecrets {
     let clock: WallClock
     let environment: @Sendable (String) -> String?
     var problems = DocumentProblems()
-    /// The environment variables of keys and secrets.
+    /// The environment variables that the document names for keys and secrets.
     ///
-    /// If the document names no variable for a key or a secret, the name stored before stays.
+    /// If the document names no variable for a key or a secret, the stored name stays.
     private(set) var variables = DocumentVariables()
 
     init(
@@ -71,7 +73,9 @@ struct DocumentSecrets {
         )
     }
 
-    /// Remembers the environment variable that the document names for the key or the secret at this place.
+    /// Remembers the environment variable that the document names for a key or a secret.
+    ///
+    /// `place` is the JSON pointer under which `variables` stores the name.
     private mutating func note(_ given: ApplicationDocument.GivenSecret, at place: JSONPointer) {
         let former = DocumentVariables(stored: stored?.variables ?? .null)[place]
         switch given {
@@ -82,10 +86,10 @@ struct DocumentSecrets {
         }
     }
 
-    /// Returns the problem of an API key's text, as a part of a message; nil when the key is valid.
+    /// Returns why a text cannot be an API key, as a part of a message; nil when it can.
     ///
-    /// A key is a part of URLs, so it contains only characters that need no escape there. A client could guess a key of
-    /// fewer than 16 characters.
+    /// An API key is a part of URLs, so it contains only characters that need no escape there. It has at least 16
+    /// characters, so that no client guesses it.
     static func problem(ofKey key: Secret, from source: String = "") -> String? {
         let isURLSafe = key.reveal().utf8.allSatisfy {
             $0.isASCIIAlphanumeric || $0 == UInt8(ascii: "-") || $0 == UInt8(ascii: "_")
@@ -151,7 +155,7 @@ struct DocumentSecrets {
         }
     }
 
-    /// Returns the secret, its place in the document, and its environment variable as a part of a message.
+    /// Returns a secret, its place in the document, and the environment variable that has it, as a part of a message.
     ///
     /// The result is nil if the document gives no secret, or if the environment variable is not set.
     private mutating func secret(

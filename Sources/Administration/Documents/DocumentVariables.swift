@@ -2,19 +2,20 @@ import Domain
 import Encodings
 import Providers
 
-/// The environment variables that a document named for keys and secrets.
+/// The names of the environment variables that a document has in place of keys and secrets.
 ///
-/// They are stored, so that an export uses the same names. The place of a name contains the label of the key or the id
-/// of the app. Such a place stays correct when other keys or apps are added or removed.
+/// The database stores these names, so that an export uses the same ones. Each name is stored under a JSON pointer to
+/// the key or secret. The pointer contains the label of the key or the id of the app, not a position in a list. It thus
+/// stays correct when other keys or apps are added or removed.
 struct DocumentVariables: Sendable, Equatable {
-    /// The names by the UTF-8 bytes of the place.
+    /// The names of the environment variables, each under the UTF-8 bytes of the JSON pointer to its key or secret.
     ///
-    /// Labels that are canonically equivalent in Unicode are different labels.
+    /// Bytes, unlike strings in Swift, distinguish labels that are canonically equivalent in Unicode.
     private var names: [[UInt8]: String] = [:]
 
     init() {}
 
-    /// Reads the stored names.
+    /// Reads the names of environment variables from the database.
     ///
     /// A name that documents may not use is ignored.
     init(stored: JSONValue) {
@@ -24,7 +25,8 @@ struct DocumentVariables: Sendable, Equatable {
         }
     }
 
-    /// The names as the database stores them: an object with the name for each place.
+    /// The names of environment variables as the database stores them: an object with a JSON pointer and a name per
+    /// member.
     var json: JSONValue {
         let sorted = names.sorted { $0.key.lexicographicallyPrecedes($1.key) }
         return .object(
@@ -39,7 +41,9 @@ struct DocumentVariables: Sendable, Equatable {
         set { names[Array(place.text.utf8)] = newValue }
     }
 
-    /// Returns the variable of the key or the secret at a place, as documents write it: `{"env": name}`.
+    /// Returns the environment variable of a key or a secret, as documents write it: `{"env": name}`.
+    ///
+    /// `place` is the JSON pointer under which the name is stored. Without a name, the name is empty.
     func named(_ place: JSONPointer) -> JSONValue { .object(["env": .string(self[place] ?? "")]) }
 
     static func key(_ label: String) -> JSONPointer { JSONPointer() / "keys" / label }

@@ -12,9 +12,9 @@ package struct FirstDocument: Sendable {
     /// The environment variables that the document names, for the key and for the app secret.
     package let variables: (key: String, secret: String)
 
-    /// Creates the document.
+    /// Creates the document for an application and an app at a provider.
     ///
-    /// - Throws: The problem of the app's id.
+    /// - Throws: The problem of the app's id, if the provider kind has no such ids.
     package init(
         of application: ApplicationID,
         with app: String,

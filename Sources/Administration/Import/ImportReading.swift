@@ -4,9 +4,9 @@ import Import
 import Mapping
 import Store
 
-/// A reader of an import file.
+/// Reads the records of an import file, and converts them to users, batch by batch.
 ///
-/// It converts the records of a batch in four concurrent parts.
+/// The records of a batch are converted in four concurrent parts.
 struct ImportReading {
     private var stream: RecordStream
     private let plan: ImportPlan
@@ -39,12 +39,12 @@ struct ImportReading {
         }
     }
 
-    /// Opens a file.
+    /// Opens an import file.
     ///
     /// - Parameters:
     ///   - job: The import.
     ///   - application: The application for the users.
-    ///   - dynamicNames: The application's undeclared properties.
+    ///   - dynamicNames: The names of the undeclared properties that the application already has.
     ///   - encryption: Encrypts password hashes.
     /// - Throws: `document_invalid` for an unreadable mapping or file.
     init(
@@ -69,7 +69,7 @@ struct ImportReading {
         counts.sorted { ($1.value, $0.key) < ($0.value, $1.key) }.map { ($0.key, $0.value) }
     }
 
-    /// Skips records that were processed before.
+    /// Skips records that an earlier run of the import has processed.
     ///
     /// - Parameters:
     ///   - records: The number of records.
@@ -128,7 +128,7 @@ struct ImportReading {
         return newNames.sorted()
     }
 
-    /// Removes undeclared properties from a row if the application has reached the limit of their number.
+    /// Removes new undeclared properties from a user once the application has the maximum number of such properties.
     ///
     /// - Returns: The names of the removed properties.
     private mutating func withoutPlace(_ row: inout ImportRow) -> [String] {
@@ -153,9 +153,9 @@ struct ImportReading {
         }
     }
 
-    /// Reads and converts the records of a batch.
+    /// Reads and converts the records of the next batch.
     ///
-    /// If the records are large, the batch has fewer.
+    /// A batch of large records has fewer records, so that its size in bytes stays limited.
     private mutating func convert() async throws -> [Converted] {
         var records: [SourceRecord] = []
         var bytes = 0
@@ -176,7 +176,7 @@ struct ImportReading {
         }
     }
 
-    /// The number of concurrent parts of a batch.
+    /// The number of parts of a batch that are converted concurrently.
     private static let parts = 4
 
     private static func convert(_ record: SourceRecord, by plan: ImportPlan, _ encryption: HashEncryption) -> Converted

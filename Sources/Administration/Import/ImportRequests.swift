@@ -11,13 +11,13 @@ import Store
 ///
 /// The file must fit into one request.
 extension UserImport {
-    /// The maximum size of a request in bytes.
+    /// The maximum size in bytes of a request to import a file.
     ///
-    /// Larger files need the command line.
+    /// An operator imports a larger file by the command line.
     package static let maxBytes = 4_194_304
-    /// The maximum number of refused records in a response.
+    /// The maximum number of refused records in the response to an import.
     ///
-    /// `refusals` returns all.
+    /// The method `refusals` returns all of them.
     private static let maxRefusals = 200
 
     /// Imports the users of a file, or checks the file in a dry run.
@@ -25,7 +25,8 @@ extension UserImport {
     /// - Parameters:
     ///   - document: `{"source", "file", "apps"?, "columns"?, "mapping"?, "hashConfig"?, "withoutPasswords"?,
     ///     "withoutProviders"?, "withoutMembers"?, "former"?}`. `file` is the text of the file. `former` is `resume` or
-    ///     `restart`. The others are the options of the command.
+    ///     `restart`, if an earlier import of the file was interrupted. The other members are the options of the
+    ///     command `user import`.
     ///   - application: The application for the users.
     ///   - isDryRun: Whether the file is only checked.
     ///   - actor: The operator, for the audit log.

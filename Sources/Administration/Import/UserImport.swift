@@ -23,7 +23,7 @@ package struct ImportJob {
     package let open: () throws -> Reader
     /// What happens if an earlier import of this file was interrupted.
     package var former = Former.refused
-    /// The number of records per batch.
+    /// The maximum number of records that one batch stores.
     package var batch = 5000
 
     package enum Former: Sendable {
@@ -47,7 +47,7 @@ package struct ImportJob {
 
 /// The callbacks of a running import.
 package struct ImportListener {
-    /// Receives the counts so far, and the number of records in this run.
+    /// Receives the counts of all records so far, and the number of records that this run has processed.
     package var progress: (ImportCounts, Int) -> Void = { _, _ in }
     /// Receives each refused record, in the order of the file.
     package var refused: (ImportRefusal) throws -> Void = { _ in }
@@ -185,7 +185,9 @@ package struct UserImport: Sendable {
         return ImportSummary(counts: counts, unmapped: reading.unmapped)
     }
 
-    /// The seconds to wait for a batch whose process may have died: first silently, then after a call of `waiting`.
+    /// How many seconds an import waits for a batch of an interrupted import that PostgreSQL may still execute.
+    ///
+    /// After the first wait, the import calls `waiting`. Then it waits for the second time.
     private static let timeouts: (first: Int64, second: Int64) = (1, 300)
 
     private func former(

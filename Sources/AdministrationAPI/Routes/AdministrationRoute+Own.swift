@@ -6,7 +6,7 @@ import HTTPTypes
 extension AdministrationRoute {
     /// The path that opens a session of the console.
     ///
-    /// A link to the console is valid only for this path.
+    /// The token of a link to the console is valid only for this path.
     static let openingSessions = base + "operator/sessions"
 
     /// The path that creates the first owner, with the token of the setup link.
@@ -14,7 +14,7 @@ extension AdministrationRoute {
 
     /// The route that creates the first owner.
     ///
-    /// The gate accepts only the token of the setup link for this route.
+    /// The authentication (`OperatorGate`) accepts only the token of the setup link for this route.
     static let setup: [AdministrationRoute] = [
         .init(
             .post,

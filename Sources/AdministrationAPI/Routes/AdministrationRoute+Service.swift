@@ -6,7 +6,7 @@ import Encodings
 import HTTPTypes
 
 extension AdministrationRoute {
-    /// The routes about the service as a whole.
+    /// The routes about the service as a whole, and not about an application or an operator.
     static let service: [AdministrationRoute] = [
         .init(
             .get,

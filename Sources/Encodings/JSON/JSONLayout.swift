@@ -1,5 +1,5 @@
 extension JSONValue {
-    /// Returns the value as JSON text for humans and for version control.
+    /// Returns the value as JSON text with line breaks and indentation, for humans and for version control.
     ///
     /// A nested object or array stays on one line if it has at most 100 bytes.
     ///

@@ -1,6 +1,6 @@
 /// The limits for a JSON text.
 ///
-/// The parser checks them on the bytes, before it builds any text.
+/// The parser checks these limits on the received bytes, before it creates any string.
 package struct JSONLimits: Sendable {
     /// The maximum number of bytes in the whole text.
     package var bytes: Int
@@ -12,9 +12,10 @@ package struct JSONLimits: Sendable {
     package var keyBytes: Int
     /// Whether keys must be ASCII.
     package var asciiKeys: Bool
-    /// Whether the parser reads an escape for NUL or for a lone surrogate as NUL.
+    /// Whether the parser accepts an escape for NUL or for a lone surrogate, and returns NUL in its place.
     ///
-    /// If false, the parser refuses the whole text. The code that uses the value ignores texts that contain NUL.
+    /// If false, the parser refuses the whole text. The code that reads the parsed value ignores strings that contain
+    /// NUL.
     package var readsUnusableEscapes = false
     /// Whether the parser accepts an escape for NUL, and still refuses a lone surrogate.
     package var readsEscapedNUL = false
@@ -28,7 +29,7 @@ package struct JSONLimits: Sendable {
         /// The nesting depth of the object whose values get these limits: 1 for the outermost value, 2 for an element
         /// of a list.
         package var depth = 1
-        /// The maximum number of object members and array elements that all such values of one object contain together.
+        /// The maximum number of object members and array elements in all these values of one object together.
         package var members: Int
         /// The maximum number of UTF-8 bytes in a decoded key.
         ///

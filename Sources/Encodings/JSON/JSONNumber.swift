@@ -20,7 +20,7 @@ package struct JSONNumber: Sendable, Equatable {
         literal = value.description
     }
 
-    /// The value if it has 64 bits at most and is written without fraction and exponent.
+    /// The number as a 64-bit integer; nil if it does not fit, or is written with a fraction or an exponent.
     package var integer: Int64? { Int64(literal) }
 
     /// The nearest Double; nil if the number is outside the range of a Double.
@@ -66,7 +66,7 @@ extension JSONNumber {
 
         var bytes: Int { (isNegative && !isZero ? 1 : 0) + max(whole, 1) + (places > 0 ? places + 1 : 0) }
 
-        /// Nil if the exponent is larger than any number in range needs.
+        /// Nil if the exponent is so large that the number cannot be in the range of a Double.
         init?(_ literal: String) {
             var digits = 0
             var leadingZeros = 0

@@ -1,14 +1,14 @@
 /// The only JSON parser of the service.
 ///
-/// It also checks the limits of decision D5, in the same pass. The parser follows RFC 8259 without leniency: UTF-8
-/// without byte order mark, no trailing comma or text, no duplicate keys, no NUL, no lone surrogates. There is only one
-/// parser, since two parsers that read one body differently can be attacked (T-53).
+/// The parser follows RFC 8259 without leniency: UTF-8 without byte order mark, no trailing comma or text, no duplicate
+/// keys, no NUL, no lone surrogates. In the same pass it checks ``JSONLimits`` (decision D5). There is only one parser,
+/// since two parsers that read one body differently can be attacked (T-53).
 package struct JSONParser {
     private let bytes: [UInt8]
     private let limits: JSONLimits
     private var position = 0
     private var members = 0
-    /// The wider limits, while the parser reads a value to which they apply.
+    /// The wider limits that ``JSONLimits`` has for some values, while the parser reads such a value; otherwise nil.
     private var inside: JSONLimits.Inside?
     private var membersInside = 0
 
@@ -226,7 +226,8 @@ package struct JSONParser {
         return scalar
     }
 
-    /// Returns NUL in place of a scalar that texts must not contain, if the limits allow this.
+    /// Returns NUL in place of an escaped character that strings must not contain; throws if the limits do not allow
+    /// this.
     private func unusable(_ rule: JSONError.Rule) throws(JSONError) -> Unicode.Scalar {
         guard limits.readsUnusableEscapes || limits.readsEscapedNUL && rule == .nulCharacter else { throw error(rule) }
         return "\0"
@@ -280,7 +281,7 @@ package struct JSONParser {
 }
 
 extension JSONLimits {
-    /// Returns the wider limits for the value of a member; nil if the limits of the whole text apply.
+    /// Returns the wider limits for the value of the member `key`; nil if the limits of the whole text apply.
     fileprivate func inside(_ key: String) -> Inside? {
         guard let inside, inside.member?.hasSameBytes(as: key) ?? true else { return nil }
         return inside

@@ -50,7 +50,9 @@ extension JSONValue {
         return value
     }
 
-    /// The value of a JSON number if it has 64 bits at most and is written without fraction and exponent.
+    /// The value of a JSON number as a 64-bit integer.
+    ///
+    /// Nil if the value is no number, does not fit, or is written with a fraction or an exponent.
     package var integer: Int64? {
         guard case .number(let number) = self else { return nil }
         return number.integer
@@ -127,7 +129,7 @@ package struct JSONObject: Sendable {
         members.first { $0.key.hasSameBytes(as: key) }?.value
     }
 
-    /// The value under a key; nil for `null`, which means in requests that the member is absent.
+    /// The value under a key; nil also for `null`, which counts in requests like an absent member.
     package func present(_ key: String) -> JSONValue? {
         guard let value = self[key], !value.isNull else { return nil }
         return value
@@ -140,7 +142,7 @@ package struct JSONObject: Sendable {
 }
 
 extension JSONObject: Equatable {
-    /// Compares the members, in any order.
+    /// Compares the members of two objects, whatever their order.
     ///
     /// If the order differs, the keys are hashed as bytes. So the comparison takes linear time, whatever the keys are
     /// (decision D5).

@@ -15,12 +15,12 @@ extension JSONValue {
         }
     }
 
-    /// Returns the size of a list with its brackets.
+    /// Returns the size in bytes of an array or object, with brackets and separators, from the sizes of its parts.
     private static func storedBytes(of parts: [Int]) -> Int {
         parts.reduce(2 + 2 * max(parts.count - 1, 0), +)
     }
 
-    /// Returns the size of a text with its quotes.
+    /// Returns the size in bytes of a string, with its quotes and escapes.
     private static func storedBytes(of text: String) -> Int {
         text.utf8.reduce(2) { sum, byte in
             switch byte {

@@ -20,7 +20,7 @@ extension GraphSimulator {
         }
     }
 
-    /// The body of a webhook with its signatures.
+    /// The body of a webhook request, with the signatures of the body.
     public struct Webhook: Sendable, Equatable {
         /// The bytes that are signed.
         public var body: String
@@ -30,18 +30,17 @@ extension GraphSimulator {
         public var legacySignature: String?
     }
 
-    /// Signs any payload as a `signed_request` of Facebook.
+    /// Signs any payload in the form of Facebook's `signed_request`.
     ///
     /// The result is `base64url(HMAC-SHA256)`, a dot, and `base64url(payload)`.
     public static func signedRequest(payload: String, secret: String) -> String {
         SignedCall.signedRequest(payload, key: SymmetricKey(data: Array(secret.utf8)))
     }
 
-    /// Makes the `signed_request` of a deauthorization callback, or of a data-deletion callback, which also has an
-    /// expiry.
+    /// Makes the `signed_request` of a deauthorization callback or, with an expiry, of a data-deletion callback.
     ///
-    /// The defaults are the first user, the first app, and the current time. The payload names an algorithm. The
-    /// signature does not depend on this name.
+    /// The defaults are the first user, the first app, and the current time. The payload contains the given name of an
+    /// algorithm, but the signature is always HMAC-SHA256.
     ///
     /// - Throws: ``DataError`` if the user or the app does not exist.
     public func signedRequest(
@@ -81,16 +80,16 @@ extension GraphSimulator {
 
 /// The parameters of a callback or a webhook to an app.
 struct SignedCall {
-    /// The user's key; the first user when `nil`.
+    /// The user, by the key in the simulator's data, such as `ann`; the first user when `nil`.
     var person: String?
     /// The app's id; the first app when `nil`.
     var app: String?
-    /// Unix seconds; the current time when `nil`.
+    /// The time of the event that the call reports, in Unix seconds; the current time when `nil`.
     var time: Int?
     var signature = GraphSimulator.CallSignature.appSecret
     /// The payload to sign.
     ///
-    /// By default, the other parameters determine the payload.
+    /// If this is `nil`, the payload is made from the other parameters.
     var payload: String?
 
     fileprivate static func signedRequest(_ payload: String, key: SymmetricKey?) -> String {

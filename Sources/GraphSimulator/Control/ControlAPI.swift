@@ -52,10 +52,10 @@ struct ControlAPI: Sendable {
         static let done = Answer(json: ["ok": true])
     }
 
-    /// An error for an unknown address, or for an unknown key in the address.
+    /// An error: the path of the control request is unknown, or contains the key of an item that does not exist.
     private struct NotFound: Error {}
 
-    /// A parsed request.
+    /// A control request, split into its parts.
     private struct Call {
         let method: String
         let path: [String]
@@ -75,7 +75,7 @@ struct ControlAPI: Sendable {
     let simulation: Simulation
     let closeConnections: @Sendable () -> Void
 
-    /// Handles a request.
+    /// Handles a control request.
     ///
     /// - Parameters:
     ///   - request: The request. Its body is JSON or empty.
@@ -147,7 +147,10 @@ struct ControlAPI: Sendable {
         Answer(json: simulation.update { state, _ in json(state) })
     }
 
-    /// Lists, shows, creates, replaces, changes or removes data with keys, such as apps and users.
+    /// Handles a control request for items that have keys, such as apps and users.
+    ///
+    /// GET without a key lists all items. With a key, GET shows an item, PUT creates or replaces it, PATCH changes it,
+    /// and DELETE removes it.
     private func items<Item: Keyed>(
         _ items: WritableKeyPath<World, [Item]>,
         _ key: String?,
@@ -197,7 +200,7 @@ struct ControlAPI: Sendable {
         }
     }
 
-    /// Handles the addresses below `/twitter/`.
+    /// Handles the control requests whose path begins with `/twitter/`.
     private func twitter(_ kind: String?, _ key: String?, _ call: Call) throws -> Answer {
         switch kind {
         case "consumers": return try items(\.twitter.consumers, key, call)
@@ -265,9 +268,7 @@ struct ControlAPI: Sendable {
         )
     }
 
-    /// Handles `POST /keys/rotate` on a thread pool.
-    ///
-    /// The search for two large primes takes long.
+    /// Handles `POST /keys/rotate` on a thread pool, since the generation of an RSA key would block the event loop.
     private func rotateKeys(on loop: any EventLoop) -> EventLoopFuture<Answer> {
         NIOThreadPool.singleton.runIfActive(eventLoop: loop) { [self] in
             _ = try simulation.rotateKeys()
@@ -277,7 +278,8 @@ struct ControlAPI: Sendable {
 
     // MARK: - Calls to the app
 
-    /// Handles `POST /deliver`: calls the app as Facebook would and returns the app's response.
+    /// Handles `POST /deliver`: sends a callback or a webhook to an app, as Facebook would, and returns the app's
+    /// response.
     private func deliver(_ call: Call, on loop: any EventLoop) -> EventLoopFuture<Answer> {
         loop.makeCompletedFuture { try outgoing(call.reader()) }
             .flatMap { outgoing in
@@ -333,7 +335,7 @@ struct ControlAPI: Sendable {
 }
 
 extension ClosedRange<Int> {
-    /// The range of an offset of time: a century in seconds, before and after now.
+    /// The offsets of time that control requests may contain, in seconds: up to a century into the past or the future.
     ///
     /// Within this range, no sum of times can overflow.
     static let century = -100 * 366 * 86400...100 * 366 * 86400

@@ -1,7 +1,7 @@
 import Encodings
 
 extension Fault.Damage {
-    /// Returns the text of a response to which this damage was done.
+    /// Damages a JSON response in the way of this case, and returns the damaged text.
     func apply(to json: JSON) -> [UInt8] {
         switch self {
         case .truncated:
@@ -72,7 +72,7 @@ extension JSONValue {
         )
     }
 
-    /// A different value of the same type.
+    /// A value of the same type, but different from this one; `null` and objects stay the same.
     private var another: JSONValue {
         switch self {
         case .null, .object: self

@@ -1,8 +1,8 @@
 extension GraphSimulator {
-    /// A failure to simulate, and the requests that it strikes.
+    /// A failure that the simulator simulates, with the conditions that decide which requests the failure strikes.
     ///
-    /// The simulator examines faults in the order in which they were added. The delays of all faults that apply are
-    /// added up. Of the other effects, only the first that applies has an effect.
+    /// The simulator examines the faults in the order in which they were added. If several faults strike a request,
+    /// their delays are added up. Of the faults that are not delays, only the first one takes effect.
     public struct Fault: Sendable {
         /// The effect of the fault.
         public var effect: Effect
@@ -14,7 +14,7 @@ extension GraphSimulator {
         public var app: String?
         /// Limits the fault to requests with this token, and to `debug_token` requests about this token.
         public var token: String?
-        /// The number of matching requests that the fault spares at first.
+        /// The number of matching requests that pass unharmed before the fault strikes for the first time.
         public var after: Int
         /// The interval of the struck requests: of the matching requests after ``after``, every n-th one is struck.
         public var every: Int
@@ -22,12 +22,12 @@ extension GraphSimulator {
         public var percent: Double?
         /// The seed that makes ``percent`` repeatable.
         public var seed: UInt64
-        /// The number of strikes after which the fault ends; `nil` for a fault that stays.
+        /// The number of strikes after which the fault has no further effect; `nil` if it strikes without limit.
         public var count: Int?
 
         /// Makes a fault.
         ///
-        /// Without limits, it strikes every request.
+        /// By default, the fault strikes every request.
         public init(
             _ effect: Effect,
             path: String? = nil,
@@ -55,13 +55,13 @@ extension GraphSimulator {
 extension GraphSimulator.Fault {
     /// The effect of a fault.
     public enum Effect: Sendable {
-        /// The simulator sends the response later by this time.
+        /// The simulator sends the response after a delay of this many milliseconds.
         case delay(milliseconds: Int)
-        /// The exchange of request and response stops at this moment and in this manner.
+        /// The exchange of request and response stops at the given moment and in the given manner.
         case interrupt(Moment, Manner)
-        /// An error in Graph's error envelope.
+        /// The simulator returns this error, in the form in which the Graph API returns errors.
         case error(GraphSimulator.GraphError)
-        /// The error for an exhausted rate limit, with its headers.
+        /// The simulator returns the error for an exhausted rate limit, with the headers that belong to this error.
         ///
         /// The status is 400, as from Graph, unless another one such as 429 is given. The code is 4, 17, 32, 613, or
         /// one from 80000 to 80014.
@@ -70,9 +70,11 @@ extension GraphSimulator.Fault {
         case reply(status: Int, headers: [(name: String, value: String)], body: [UInt8])
         /// Arbitrary bytes on the wire, followed by the end of the connection.
         case raw([UInt8])
-        /// Graph's own response, with damage to its JSON text.
+        /// The response that Graph would return without the fault, with damage to its JSON text.
         case damage(Damage)
-        /// Graph's own response, sent this many bytes at a time.
+        /// The response that Graph would return without the fault, sent this many bytes at a time.
+        ///
+        /// The simulator waits for this many milliseconds between two parts.
         case slow(bytes: Int, milliseconds: Int)
         /// Valid JSON of at least this many bytes, sent as fast as the client reads.
         case huge(bytes: Int)
@@ -112,7 +114,7 @@ extension GraphSimulator.Fault {
         case close
     }
 
-    /// A damage to the text of a response that is otherwise Graph's own.
+    /// The ways in which the JSON text of a response can be damaged.
     public enum Damage: Sendable {
         /// The second half of the text is missing.
         ///
@@ -190,10 +192,10 @@ extension GraphSimulator.Fault.Effect {
 typealias Fault = GraphSimulator.Fault
 
 extension Fault.Effect {
-    /// Whether the fault strikes before Graph handles the request.
+    /// Whether the fault prevents that the request takes effect.
     ///
-    /// Then no code is used up and no permission is removed. All other faults damage the response to a request that has
-    /// taken effect.
+    /// With such a fault, an authorization code stays unused, and a removed permission stays granted. All other faults
+    /// change or interrupt the response to a request that has taken effect.
     var comesFirst: Bool {
         switch self {
         case .error, .rateLimit, .reply, .interrupt(.request, _): true

@@ -1,8 +1,8 @@
 import Encodings
 
-/// Decides which faults strike which request.
+/// Decides which of the configured faults strike a request or a new connection.
 ///
-/// It has no clock, no input and no output.
+/// The decision depends only on the faults, their counters and the request. It does not depend on the time.
 struct FaultSchedule: Sendable {
     /// A fault with its counters.
     struct Entry: Sendable {
@@ -58,11 +58,11 @@ struct FaultSchedule: Sendable {
         return nil
     }
 
-    /// Counts a request and returns the faults that strike it.
+    /// Decides which faults strike a request, and updates the counters of these faults.
     ///
     /// - Parameters:
     ///   - path: The path without version.
-    ///   - app: The id of the app for which the request counts.
+    ///   - app: The id of the app that the request names by its token or by `client_id`; `nil` if it names none.
     ///   - tokens: The texts of the tokens in the request.
     /// - Returns: The sum of the delays, and the first effect that is not a delay.
     mutating func verdict(path: String, app: String?, tokens: [String]) -> Verdict {
@@ -83,9 +83,10 @@ struct FaultSchedule: Sendable {
 }
 
 extension FaultSchedule.Entry {
-    /// Counts a match.
+    /// Decides whether the fault strikes a request or a connection that matches the fault's conditions.
     ///
-    /// Returns whether the fault strikes, by `after`, `every`, `percent` and `count`.
+    /// The decision follows the fault's `after`, `every`, `percent` and `count`. The method updates the counters on
+    /// which they depend.
     fileprivate mutating func strikes() -> Bool {
         if let count = fault.count, hits >= count { return false }
         matches += 1

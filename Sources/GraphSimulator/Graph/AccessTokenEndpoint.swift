@@ -75,7 +75,7 @@ extension World {
     }
 }
 
-/// `grant_type=fb_exchange_token`: exchanges a user token that has not expired for one with 60 days.
+/// Exchanges a valid user token for a new one with 60 days until expiry (`grant_type=fb_exchange_token`).
 extension World {
     private mutating func exchangeToken(_ request: GraphRequest, app: App, now: Int) throws(GraphError) -> JSON {
         guard let text = request.parameter("fb_exchange_token"), !text.isEmpty else {
@@ -100,7 +100,10 @@ extension World {
     }
 }
 
-/// `GET /oauth/access_token_info`: returns facts about a token to its own app, with the nonce of a reauthentication.
+/// Handles `GET /oauth/access_token_info`: returns the type and the expiry of a token.
+///
+/// Only the app to which the token was issued may ask. The response also contains the `auth_nonce` of the login dialog,
+/// if the app sent one.
 extension World {
     func accessTokenInfo(_ request: GraphRequest, now: Int) throws(GraphError) -> JSON {
         let app = try requestingApp(request)
@@ -114,7 +117,7 @@ extension World {
     }
 }
 
-/// `grant_type=authorization_code`: exchanges a code of the login dialog for a user token.
+/// Exchanges a code of the login dialog for a user token (`grant_type=authorization_code`).
 extension World {
     private mutating func exchangeCode(_ request: GraphRequest, app: App, now: Int) throws(GraphError) -> JSON {
         guard let text = request.parameter("code"), !text.isEmpty else {
@@ -177,9 +180,9 @@ extension World {
 }
 
 extension Token {
-    /// Returns the response of `/oauth/access_token` with this token.
+    /// Returns this token as the response of `/oauth/access_token`.
     ///
-    /// A token without expiry has no `expires_in`.
+    /// For a token that never expires, the response has no `expires_in`.
     fileprivate func grant(now: Int) -> JSON {
         var grant: JSON = ["access_token": .string(text), "token_type": "bearer"]
         if expiresAt != 0 { grant["expires_in"] = .integer(expiresAt - now) }

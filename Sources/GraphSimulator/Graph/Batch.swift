@@ -1,9 +1,9 @@
 import NIOCore
 import NIOHTTP1
 
-/// `POST /` with `batch`: several requests in one.
+/// Handles `POST /` with the parameter `batch`, which contains several requests.
 ///
-/// Each gets its own response, in the same order.
+/// The response contains the response to each of these requests, in the same order.
 extension World {
     private static let maximumBatch = 50
 
@@ -49,13 +49,17 @@ extension World {
     }
 }
 
-/// A request of a batch.
+/// One of the requests in a batch request.
 private struct BatchOperation {
     let head: HTTPRequestHead
     let body: ByteBufferView?
-    /// Whether the operation has `omit_response_on_success`.
+    /// Whether the batch response contains `null` in place of a successful response to this request.
+    ///
+    /// The member `omit_response_on_success` of the request decides this.
     let omitsSuccess: Bool
 
+    /// Reads one of the requests in a batch request from its JSON object.
+    ///
     /// - Throws: ``DataError`` for a missing or wrong member, and for a feature of Graph's batches that is not
     ///   simulated.
     init(json: JSON, path: String) throws(DataError) {
@@ -96,9 +100,10 @@ private struct BatchOperation {
 }
 
 extension GraphReply {
-    /// The response's headers as a batch response lists them, by captured responses of Facebook.
+    /// The headers of this response as they appear inside the response to a batch.
     ///
-    /// The content type in a batch differs from that of a separate response.
+    /// Names and values follow responses that were captured from Facebook. The content type differs from that of a
+    /// separate response.
     fileprivate var headersInBatch: [(name: String, value: String)] {
         var all = headers
         all.append(("Access-Control-Allow-Origin", "*"))
@@ -114,9 +119,9 @@ extension GraphReply {
 }
 
 extension GraphError {
-    /// An error about the whole batch.
+    /// Returns the error for a batch with more than the maximum number of requests.
     ///
-    /// Such errors have no code.
+    /// Errors about a whole batch have no code.
     fileprivate static func batchTooLarge(maximum: Int) -> GraphError {
         GraphError(
             code: 0,

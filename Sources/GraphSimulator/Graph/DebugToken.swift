@@ -34,7 +34,9 @@ extension World {
         }
     }
 
-    /// Returns the `data` of a `debug_token` response, with its members in the order of Facebook's captured responses.
+    /// Returns the object `data` of a `debug_token` response about a token.
+    ///
+    /// The members have the order in which responses captured from Facebook have them.
     private func report(on token: Token, of app: App, now: Int) -> JSON {
         let end = end(of: token, now: now)
         let user = token.person.flatMap { people[$0] }.map { UserNode(world: self, person: $0, token: token, now: now) }
@@ -58,9 +60,9 @@ extension World {
         return report
     }
 
-    /// Returns an error as `debug_token` reports it inside `data`.
+    /// Returns an error in the form that `debug_token` uses inside `data`.
     ///
-    /// There the subcode is called `subcode`, not `error_subcode`, and the code is the first member.
+    /// In this form, the subcode is called `subcode`, not `error_subcode`, and the code is the first member.
     private static func debugError(_ error: GraphError) -> JSON {
         var json: JSON = ["code": .integer(error.code), "message": .string(error.message)]
         json["subcode"] = error.subcode.map { .integer($0) }
@@ -69,7 +71,7 @@ extension World {
 }
 
 extension TokenKind {
-    /// The `type` in `debug_token`.
+    /// The value of the member `type` with which `debug_token` reports a token of this kind.
     fileprivate var graphType: String {
         switch self {
         case .page: "PAGE"
@@ -79,7 +81,9 @@ extension TokenKind {
         }
     }
 
-    /// Whether `debug_token` reports no permissions, since the app was removed or a call has invalidated the session.
+    /// Whether `debug_token` reports an empty list of permissions for tokens of this kind.
+    ///
+    /// Facebook does so after the user removed the app, and after an API call invalidated the session.
     fileprivate var losesScopes: Bool {
         self == .appRemoved || self == .invalidated
     }

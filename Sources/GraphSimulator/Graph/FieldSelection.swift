@@ -15,11 +15,11 @@ struct FieldSelection: Sendable, Equatable {
         modifiers[modifier].flatMap { Int($0) }
     }
 
-    /// Parses the whole parameter.
+    /// Parses the value of the parameter `fields`.
     ///
-    /// An empty text selects nothing, and so does an absent parameter.
+    /// An empty value selects no fields.
     ///
-    /// - Throws: Graph's syntax error. Its offset is in the text without spaces.
+    /// - Throws: Graph's syntax error. The offset in its message counts the value's characters without spaces.
     static func parse(_ text: String) throws(GraphError) -> [FieldSelection] {
         var parser = FieldParser(text)
         return try parser.parse()

@@ -2,16 +2,16 @@ import Crypto
 import Encodings
 import NIOHTTP1
 
-/// A response of Graph before it is written as HTTP.
+/// A response of the simulator, before it is written as HTTP.
 struct GraphReply: Sendable {
     enum Body: Sendable {
-        /// A body from Graph, with Graph's content type and an `ETag`.
+        /// A JSON body, with Graph's content type and an `ETag`.
         ///
-        /// It is compressed if the client accepts this.
+        /// The body is compressed if the client accepts compression.
         case json(JSON)
         /// A body that is sent unchanged.
         ///
-        /// Its only content headers are the given ones.
+        /// The response has no content headers except those of ``headers``.
         case bytes([UInt8])
     }
 
@@ -39,7 +39,7 @@ struct GraphReply: Sendable {
     var origin = Origin.graph
     /// Whether the response is an error.
     ///
-    /// Clients may not store errors, and errors have no `ETag`.
+    /// A response with an error has no `ETag`, and its headers forbid clients to store it.
     var isError = false
 
     init(_ json: JSON, origin: Origin = .graph) {

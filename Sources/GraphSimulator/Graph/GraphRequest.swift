@@ -3,9 +3,9 @@ import FoundationEssentials
 import NIOCore
 import NIOHTTP1
 
-/// A request on the public port, parsed as Graph does.
+/// A request to a simulated API, parsed as Facebook's Graph API parses it.
 ///
-/// It has a version, a path, and the parameters of query and body.
+/// The parsed request consists of a version, a path, and the parameters of query and body.
 struct GraphRequest: Sendable {
     let head: HTTPRequestHead
     let body: ByteBufferView?
@@ -22,12 +22,12 @@ struct GraphRequest: Sendable {
     ///
     /// OAuth 1.0a signs this path.
     let writtenPath: String
-    /// The parameters in their order: first those of the query, then those of the form body.
+    /// The parameters in their order: first those of the query, then those of the body.
     private(set) var parameters: [(name: String, value: String)]
     private(set) var accessToken: String?
-    /// Whether the body has a content type that the simulator does not read.
+    /// Whether the request has a body of a content type that the simulator does not read.
     let hasUnreadBody: Bool
-    /// Whether the request is an operation of a batch.
+    /// Whether this request is one of the requests in a batch.
     private(set) var isPartOfBatch = false
 
     init(head: HTTPRequestHead, body: ByteBufferView?) {
@@ -82,7 +82,9 @@ struct GraphRequest: Sendable {
         parameters.last { $0.name.hasSameBytes(as: name) }?.value
     }
 
-    /// Takes from the batch request what this operation lacks: the version, and the access token with its proof.
+    /// Marks this request as a part of a batch, and copies what it lacks from the request that contained the batch.
+    ///
+    /// The copied values are the version, and the access token with its `appsecret_proof`.
     mutating func become(operationOf batch: GraphRequest) {
         isPartOfBatch = true
         version = version ?? batch.version

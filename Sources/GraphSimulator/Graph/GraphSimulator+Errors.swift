@@ -2,11 +2,11 @@ import Domain
 import Encodings
 
 extension GraphSimulator {
-    /// An error as Graph reports it, with its envelope, its HTTP status and `WWW-Authenticate`.
+    /// An error of the Graph API: the members of its JSON, and the HTTP status of the response.
     public struct GraphError: Error, Sendable, Equatable {
         /// The HTTP status.
         public var status: Int
-        /// The class in Graph's error, such as `OAuthException`.
+        /// The member `type` of the error, such as `OAuthException`.
         public var type: String
         /// The error code: one of Graph's or any other.
         public var code: Int
@@ -23,7 +23,7 @@ extension GraphSimulator {
 
         /// Makes an error.
         ///
-        /// The code determines the values that are not given.
+        /// A parameter that is not given gets the value that Graph uses with this code.
         public init(
             code: Int,
             subcode: Int? = nil,

@@ -105,7 +105,7 @@ extension World {
         return GraphReply(nodes)
     }
 
-    /// Whether a path segment can name a node: it is an id or one of the two simulated names.
+    /// Whether a path segment can name a node: it is `me`, `app` or a number.
     static func isNodeID(_ text: String) -> Bool {
         text == "me" || text == "app" || text.utf8.allSatisfy((UInt8(ascii: "0")...UInt8(ascii: "9")).contains)
     }

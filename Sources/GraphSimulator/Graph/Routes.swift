@@ -1,4 +1,4 @@
-/// The routes of the public port.
+/// The routes of the simulated Graph API.
 extension World {
     /// Handles a request as Graph would.
     ///
@@ -60,7 +60,7 @@ extension World {
         return try node(first, edge: Array(components.dropFirst()), request: request, now: now)
     }
 
-    /// Handles the empty path: a batch, or several nodes by their ids.
+    /// Handles a request with an empty path, which contains a batch or asks for several nodes by their ids.
     private mutating func root(_ request: GraphRequest, now: Int) throws(GraphError) -> GraphReply {
         if request.method == "GET", let ids = request.parameter("ids") {
             return try nodes(ids, request: request, now: now)
@@ -107,9 +107,9 @@ extension World {
         return GraphReply(document, origin: .website)
     }
 
-    /// Returns the discovery document.
+    /// Returns the discovery document of OpenID Connect.
     ///
-    /// Its addresses are the simulator's. Its issuer is Facebook, as in the tokens.
+    /// Its URLs lead to the simulator. Its issuer is Facebook, as in the ID tokens.
     private static func discovery(origin: String) -> JSON {
         [
             "issuer": "https://www.facebook.com",

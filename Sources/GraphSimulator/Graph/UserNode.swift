@@ -2,7 +2,7 @@ import Crypto
 import Domain
 import Encodings
 
-/// The User node as the holder of a token may see it.
+/// A user as the Graph API shows this user to the holder of an access token.
 struct UserNode {
     let world: World
     let person: Person
@@ -31,7 +31,7 @@ struct UserNode {
         return .object(reply)
     }
 
-    /// Returns the value of a field; `nil` if the account has none, or if the token may not read the field.
+    /// Returns the value of a field; `nil` if the user's profile has no such field, or if the token may not read it.
     func value(of selection: FieldSelection) throws(GraphError) -> JSON? {
         if let removed = world.removedFields[selection.name], let version, version >= removed.since {
             throw .removedField(removed)
@@ -80,7 +80,7 @@ struct UserNode {
         return ["data": .array(listed)]
     }
 
-    /// Returns `{"data":{"height":…,"is_silhouette":…,"url":…,"width":…}}`.
+    /// Returns the value of the field `picture`: `{"data":{"height":…,"is_silhouette":…,"url":…,"width":…}}`.
     ///
     /// The default size is 50 pixels square.
     func picture(_ selection: FieldSelection) throws(GraphError) -> JSON {

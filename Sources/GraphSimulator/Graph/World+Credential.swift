@@ -38,7 +38,7 @@ extension World {
         throw text.utf8.starts(with: "EAA".utf8) ? .undecryptableToken : .unparsableToken
     }
 
-    /// Returns the error that says why a token's session is no longer valid; `nil` if the session is valid.
+    /// Returns the error that tells why the token is no longer valid; `nil` if the token is valid.
     func end(of token: Token, now: Int) -> GraphError? {
         func ended(_ subcode: Int?, _ reason: String) -> GraphError {
             GraphError(code: 190, subcode: subcode, message: "Error validating access token: \(reason)")
@@ -92,7 +92,11 @@ enum AppSecretProof {
         return Hexadecimal.encode(HMAC<SHA256>.authenticationCode(for: Array(message.utf8), using: key))
     }
 
-    /// Checks a request's proof, or its absence, by the settings of the token's app.
+    /// Checks the `appsecret_proof` of a request.
+    ///
+    /// The settings of the token's app decide whether a request without proof is accepted.
+    ///
+    /// - Throws: ``GraphError`` for a wrong proof, and for a required proof that is missing.
     static func check(_ request: GraphRequest, token: String, app: App, now: Int) throws(GraphError) {
         if app.ignoreProof { return }
         guard let proof = request.parameter("appsecret_proof"), !proof.isEmpty else {

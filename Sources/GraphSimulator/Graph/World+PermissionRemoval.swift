@@ -2,9 +2,10 @@ import Encodings
 
 /// The removal of permissions: `DELETE /{user}/permissions`, and the removal of an app that uses Limited Login.
 extension World {
-    /// Handles `DELETE /{user}/permissions`, which removes the app, and `…/permissions/{name}`, which declines one.
+    /// Handles `DELETE /{user}/permissions` and `DELETE /{user}/permissions/{name}`.
     ///
-    /// The user is `me` or an app-scoped id. An app token needs an id, which may be that of any user of the app.
+    /// The first form removes the app from the user. The second form sets one permission to declined. The user is `me`
+    /// or an app-scoped id. With an app token, the user must be an id, which may be that of any user of the app.
     mutating func removePermissions(_ request: GraphRequest, now: Int) throws(GraphError) -> JSON {
         let name = request.components[0]
         let isMe = name.hasSameBytes(as: "me")
@@ -30,10 +31,10 @@ extension World {
         return ["success": true]
     }
 
-    /// Handles `POST /platform/uninstall/` with `id_token` and `app_id`.
+    /// Handles `POST /platform/uninstall/`, which removes the app `app_id` from the user of the `id_token`.
     ///
-    /// No other way works without an access token. The ID token may have expired. Clients keep it for this purpose for
-    /// longer than its lifetime of an hour.
+    /// With this request, an app without an access token can be removed. The ID token may have expired. Therefore
+    /// clients keep it for longer than its lifetime of an hour.
     mutating func uninstall(_ request: GraphRequest, now: Int) throws(GraphError) -> JSON {
         guard let app = request.parameter("app_id").flatMap({ apps[$0] }) else { throw GraphError(code: 101) }
         guard let text = request.parameter("id_token"), let claims = keys.verifiedClaims(of: text),
@@ -50,7 +51,8 @@ extension World {
 
     /// Removes an app from a user.
     ///
-    /// The user's valid tokens become tokens of a removed app, and the codes are deleted.
+    /// The user's valid tokens for the app get the kind ``TokenKind/appRemoved``. The user's authorization codes for
+    /// the app are deleted.
     private mutating func remove(_ app: App, of user: Person, now: Int) {
         for token in tokens.values where token.app == app.id && token.person == user.key {
             guard case .issued(var token, _)? = try? credential(token.text), end(of: token, now: now) == nil else {

@@ -1,8 +1,8 @@
 import NIOCore
 
-/// A body that is too large to be held in memory.
+/// A response body that is too large to be held in memory.
 ///
-/// It is made piece by piece as the client reads.
+/// The simulator makes the body piece by piece while the client reads.
 struct BodyStream {
     /// The number of repetitions of the middle piece; `nil` for an endless body.
     private let count: Int?
@@ -18,13 +18,13 @@ struct BodyStream {
         self.last = last
     }
 
-    /// Returns `{"padding":"000…"}` of at least that many bytes.
+    /// Returns a body `{"padding":"000…"}` of at least the given number of bytes.
     static func padded(bytes: Int) -> BodyStream {
         let size = zeros.readableBytes
         return BodyStream(first: opening, repeating: zeros, count: max((bytes + size - 1) / size, 1), last: closing)
     }
 
-    /// Returns an endless `{"padding":"000…`.
+    /// Returns a body that begins with `{"padding":"000…` and never ends.
     static func endless() -> BodyStream {
         BodyStream(first: opening, repeating: zeros, count: nil, last: closing)
     }
@@ -33,12 +33,14 @@ struct BodyStream {
     private static var zeros: ByteBuffer { ByteBuffer(repeating: UInt8(ascii: "0"), count: 64 * 1024) }
     private static var closing: ByteBuffer { ByteBuffer(string: #""}"#) }
 
-    /// The size of the whole body in bytes, before any piece is taken; `nil` for an endless body.
+    /// The size of the whole body in bytes; `nil` for an endless body.
+    ///
+    /// The size is correct only before the first call of ``next()``.
     var size: Int? {
         count.map { (first?.readableBytes ?? 0) + $0 * piece.readableBytes + (last?.readableBytes ?? 0) }
     }
 
-    /// Returns the next piece; `nil` at the end.
+    /// Returns the next piece of the body; `nil` after the last piece.
     mutating func next() -> ByteBuffer? {
         if let first = first.take() { return first }
         guard let count else { return piece }

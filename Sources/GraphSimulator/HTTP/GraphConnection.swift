@@ -1,9 +1,10 @@
 import NIOCore
 import NIOHTTP1
 
-/// A client's connection to the public port.
+/// A client's connection to the simulated APIs.
 ///
-/// It sends the response to each request, or does what a simulated fault demands instead, such as a reset.
+/// The connection sends the response to each request. If a fault strikes the request, the connection does what the
+/// fault demands instead, such as a reset.
 final class GraphConnection: ChannelInboundHandler {
     typealias InboundIn = NIOHTTPServerRequestFull
     typealias OutboundOut = HTTPServerResponsePart
@@ -11,7 +12,7 @@ final class GraphConnection: ChannelInboundHandler {
     private struct Exchange {
         let request: HTTPRequestHead
         let plan: Simulation.Plan
-        /// Whether the log contains the outcome.
+        /// Whether the outcome of this exchange has been written to the request log.
         var isFinished = false
     }
 
@@ -19,7 +20,7 @@ final class GraphConnection: ChannelInboundHandler {
     private let writer: ReplyWriter
     private let number: Int
 
-    /// The current exchange, or the last one.
+    /// The request that is being answered, or the one that was answered last, with the response.
     private var exchange: Exchange?
     private var timer: Scheduled<Void>?
     private var stream: BodyStream?
@@ -120,7 +121,7 @@ final class GraphConnection: ChannelInboundHandler {
 
     /// Writes the headers of the response and all or a part of its body.
     ///
-    /// Does not write the end.
+    /// The method does not finish the response. ``conclude(context:)`` does this.
     private func write(
         _ reply: GraphReply,
         text: [UInt8]? = nil,
@@ -141,9 +142,9 @@ final class GraphConnection: ChannelInboundHandler {
         context.write(wrapOutboundOut(.head(head)), promise: nil)
     }
 
-    /// Ends the response, and the connection if this was its last request.
+    /// Finishes the response, and closes the connection if it serves no further request.
     ///
-    /// Logs the outcome if that is not done yet.
+    /// The method also writes the outcome to the request log if the log does not contain it yet.
     private func conclude(context: ChannelHandlerContext) {
         guard let exchange else { return }
         let (number, status) = (exchange.plan.number, exchange.plan.reply.status)
@@ -181,7 +182,7 @@ final class GraphConnection: ChannelInboundHandler {
         schedule(milliseconds: 20, context: context) { manner.end($1.channel) }
     }
 
-    /// Writes bytes past NIO's encoder and closes the connection.
+    /// Sends raw bytes without NIO's HTTP encoder, and closes the connection.
     private func sendBelowCodec(_ bytes: ByteBuffer, context: ChannelHandlerContext) {
         isClosing = true
         guard let codec = try? context.pipeline.syncOperations.context(handlerType: HTTPResponseEncoder.self) else {
@@ -222,9 +223,9 @@ final class GraphConnection: ChannelInboundHandler {
         context.fireChannelWritabilityChanged()
     }
 
-    /// Writes as long as the socket accepts data.
+    /// Sends pieces of the body as long as the socket accepts data.
     ///
-    /// After a megabyte, lets the event loop do other work.
+    /// After 16 pieces, the method returns to the event loop, which calls it again later.
     private func pump(context: ChannelHandlerContext) {
         guard !isPumping else { return }
         isPumping = true
@@ -242,16 +243,18 @@ final class GraphConnection: ChannelInboundHandler {
 }
 
 extension HTTPRequestHead {
-    /// Whether the connection serves another request after this one.
+    /// Whether the connection can serve another request after this one.
     ///
-    /// After a request to upgrade to another protocol, the parser stops. The simulator never upgrades. The JDK's client
-    /// asks for an upgrade in each request without TLS (`Upgrade: h2c`).
+    /// It cannot after a request with the header `Upgrade`, since NIO's HTTP parser then stops. The simulator never
+    /// upgrades to another protocol, but the JDK's client sends `Upgrade: h2c` in each request without TLS.
     var leavesOpen: Bool {
         isKeepAlive && !headers.contains(name: "upgrade") && method != .CONNECT
     }
 }
 
-/// Sends the bytes of one response a few at a time, and leaves the pipeline after the last byte.
+/// A channel handler that sends the bytes of one response a few at a time.
+///
+/// After the last byte, the handler removes itself from the channel's pipeline.
 private final class Drip: ChannelOutboundHandler, RemovableChannelHandler {
     typealias OutboundIn = IOData
     typealias OutboundOut = IOData

@@ -5,10 +5,10 @@ import NIOCore
 ///
 /// Each event loop has one instance, since the allocation of zlib's state is expensive.
 final class Gzip {
-    /// The stream is on the heap, since zlib stores its address.
+    /// zlib's state, which must not move in memory, since zlib stores its address.
     private let stream: UnsafeMutablePointer<z_stream>
 
-    /// A window of 15 bits, plus 16 for the gzip wrapper.
+    /// zlib's parameter `windowBits`: a window of 15 bits, plus 16 for output in the gzip format.
     private static let windowBits: Int32 = 15 + 16
 
     init() {
@@ -40,10 +40,10 @@ final class Gzip {
         return run(bytes, flush: Z_FINISH)
     }
 
-    /// Returns a compressed `{"padding":"000…"}` of at least that many bytes.
+    /// Returns a compressed `{"padding":"000…"}` of at least the given number of bytes before compression.
     ///
-    /// Each piece ends with a full flush, which resets the compressor's history. So the same block may be repeated any
-    /// number of times. The checksum of the whole is computed from the checksums of the pieces.
+    /// Each piece ends with a full flush, which resets the compressor's history. So the same compressed block may be
+    /// repeated any number of times. The checksum of the whole body is computed from the checksums of the pieces.
     func bomb(bytes: Int) -> BodyStream {
         let blockSize = 1 << 20
         let count = max((bytes + blockSize - 1) / blockSize, 1)

@@ -5,11 +5,11 @@ import NIOPosix
 
 import Glibc
 
-/// The listening sockets of the public port and of the control port, and their event loops.
+/// The two listening sockets of the simulator, for the simulated APIs and for control requests, and their event loops.
 ///
-/// NIO's codec reads and writes HTTP, as it also does below the service's HTTP library. That library is not used here:
-/// its header types refuse the malformed names and values that a fault may send. They also lose the position and the
-/// spelling of `Host`, and the log shows both.
+/// The simulator reads and writes HTTP with NIO's codec and without the service's HTTP library. The header types of
+/// that library refuse the malformed names and values that a fault may send. They also lose the position and the
+/// spelling of `Host`, and the request log shows both.
 final class Listener: Sendable {
     private let group: MultiThreadedEventLoopGroup
     private let channels = NIOLockedValueBox<[any Channel]>([])
@@ -27,7 +27,7 @@ final class Listener: Sendable {
         self.writers = writers
     }
 
-    /// Opens the public port.
+    /// Opens the port that serves the simulated APIs, and returns its actual address.
     func listen(_ address: GraphSimulator.Address) async throws -> GraphSimulator.Address {
         try await bind(address) { [self] channel in
             let (number, fault) = simulation.accept()
@@ -42,9 +42,9 @@ final class Listener: Sendable {
         }
     }
 
-    /// Opens the control port.
+    /// Opens the port at which tests configure the simulator, and returns its actual address.
     ///
-    /// It accepts larger bodies, since a fault may contain a raw response.
+    /// This port accepts larger bodies than the other one, since a fault may contain a raw response.
     func listenForControl(_ address: GraphSimulator.Address) async throws -> GraphSimulator.Address {
         try await bind(address) { [self] channel in
             let control = ControlAPI(simulation: simulation, closeConnections: { [self] in closeConnections() })
@@ -121,7 +121,7 @@ private final class Continue: ChannelInboundHandler {
     }
 }
 
-/// A connection that a fault ends before there is a request, or whose bytes a fault ignores.
+/// Ends a new connection before a request has been read, as a fault demands, or leaves it open and ignores its bytes.
 private final class EarlyEnd: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
 

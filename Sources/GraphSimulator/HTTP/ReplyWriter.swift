@@ -21,9 +21,10 @@ final class ReplyWriter {
         "A" + TokenText.trace(count: 22, using: &generator)
     }
 
-    /// Returns the body and sets its headers.
+    /// Returns the bytes of a response's body and adds the headers that describe the body.
     ///
-    /// The body is compressed if the client accepts this. The response may become a 304.
+    /// The body is compressed if the client accepts compression. If the client has the current version of the body, the
+    /// response becomes a 304 without a body.
     func render(_ reply: inout GraphReply, text: [UInt8]?, for request: HTTPRequestHead) -> [UInt8] {
         let body = reply.render(text: text, for: request.headers)
         guard case .json = reply.body, !body.isEmpty, Self.acceptsGzip(request) else { return body }
@@ -31,9 +32,9 @@ final class ReplyWriter {
         return gzip.compress(body)
     }
 
-    /// Returns the status and the headers.
+    /// Returns the status and the headers of a response.
     ///
-    /// A body without a length is sent in chunks.
+    /// If `length` is `nil`, the body is sent in chunks.
     func head(of reply: GraphReply, length: Int?, to request: HTTPRequestHead, now: Int) -> HTTPResponseHead {
         var headers = HTTPHeaders()
         headers.reserveCapacity(24)
@@ -58,9 +59,9 @@ final class ReplyWriter {
         headers.add(name: "X-FB-Debug", value: TokenText.alphanumeric(count: 86, using: &generator) + "==")
     }
 
-    /// Whether the client names gzip with a weight other than 0.
+    /// Whether the header `Accept-Encoding` names gzip with a weight other than 0.
     ///
-    /// `*` is not sufficient.
+    /// The wildcard `*` is not sufficient.
     private static func acceptsGzip(_ head: HTTPRequestHead) -> Bool {
         head.headers[canonicalForm: "accept-encoding"].contains { coding in
             let parts = coding.lowercased().split(separator: ";").map { $0.filter { $0 != " " && $0 != "\t" } }

@@ -6,7 +6,7 @@ import FoundationEssentials
 struct OAuthHeader: Sendable {
     let parameters: [(name: String, value: String)]
 
-    /// Parses the header; `nil` if the header is malformed or has duplicate names.
+    /// Parses an `Authorization: OAuth …` header; `nil` if the header is malformed or has duplicate names.
     init?(_ header: String) {
         guard header.utf8.count <= 8192, header.prefix(6).lowercased() == "oauth " else { return nil }
         var parameters: [(name: String, value: String)] = []
@@ -27,19 +27,23 @@ struct OAuthHeader: Sendable {
         parameters.first { $0.name.hasSameBytes(as: name) }?.value
     }
 
-    /// Decodes a text; `nil` unless every byte is encoded as RFC 5849 §3.6 requires.
+    /// Percent-decodes a text; `nil` unless the text has exactly the encoding that RFC 5849 §3.6 requires.
     private static func decoded(_ text: Substring) -> String? {
         PercentEncoding.decode(text).flatMap { PercentEncoding.encode($0).utf8.elementsEqual(text.utf8) ? $0 : nil }
     }
 }
 
 extension TwitterWorld {
-    /// Seconds by which a timestamp may differ from the current time.
+    /// The number of seconds by which the timestamp of a signed request may differ from the current time.
     private static let window = 300
 
-    /// Verifies the signature of a request, by the server's rules of OAuth 1.0a (RFC 5849 §3.2).
+    /// Verifies the signature of a request by the rules of OAuth 1.0a for servers (RFC 5849 §3.2).
     ///
-    /// Returns who signed the request. All rules are enforced. Each nonce is single-use.
+    /// Each nonce is single-use.
+    ///
+    /// - Returns: The consumer and the token whose secrets signed the request, and the parsed header. The token is
+    ///   `nil` if the request has none.
+    /// - Throws: ``TwitterError`` for a request whose signature, timestamp, nonce, token or consumer is not acceptable.
     mutating func check(
         _ request: GraphRequest,
         now: Int

@@ -55,7 +55,7 @@ extension GraphSimulator {
 
     /// A user with a Twitter account.
     public struct TwitterPerson: Sendable, Equatable {
-        /// The user's key in tests and in the control API.
+        /// The key that identifies the user in tests and in control requests, such as `ann`.
         ///
         /// It is also the screen name, unless the fields contain one.
         public var key: String
@@ -99,7 +99,7 @@ extension GraphSimulator {
         public let secret: String
         /// The key of the consumer to which the token was issued.
         public let consumer: String
-        /// The key of the token's user.
+        /// The user to whom the token was issued, by the key that identifies the user in tests.
         public let person: String
         /// Whether the user has revoked the token.
         public var revoked: Bool
@@ -107,7 +107,7 @@ extension GraphSimulator {
 
     /// The parameters of a Twitter token to mint.
     public struct TwitterTokenRequest: Sendable {
-        /// The user's key; the first user when `nil`.
+        /// The user, by the key that identifies the user in tests, such as `ann`; the first user when `nil`.
         public var person: String?
         /// The consumer's key; the first consumer when `nil`.
         public var consumer: String?
@@ -118,7 +118,7 @@ extension GraphSimulator {
         /// Whether the token is revoked from the start.
         public var revoked = false
 
-        /// Makes a request.
+        /// Stores the parameters of a Twitter token to mint.
         public init(person: String? = nil, consumer: String? = nil, name: String? = nil) {
             self.person = person
             self.consumer = consumer

@@ -54,9 +54,9 @@ struct TwitterError: Error {
         timestampOutOfBounds, badAuthentication, accountLocked, callbackNotApproved, applicationSuspended, accessLevel,
     ]
 
-    /// Makes Twitter's error from the error of a simulated fault.
+    /// Translates the error of a simulated fault into an error of Twitter.
     ///
-    /// If the fault gives only a code that Twitter uses, the status and the message are Twitter's.
+    /// If the fault gives only an error code, and Twitter uses this code, the result has Twitter's status and message.
     init(fault error: GraphError) {
         if error == GraphError(code: error.code), let known = Self.known.first(where: { $0.code == error.code }) {
             self = known
@@ -74,9 +74,7 @@ struct TwitterError: Error {
         return reply
     }
 
-    /// Returns the response for an exhausted rate limit.
-    ///
-    /// The limit resets at a Unix second.
+    /// Returns the response for an exhausted rate limit, which is reset at the given Unix second.
     static func limited(resetAt second: Int) -> GraphReply {
         rateLimited.reply(
             headers: [

@@ -1,12 +1,12 @@
 import Crypto
 import Encodings
 
-/// The simulated Twitter: its apps, users and tokens, and the endpoints of `api.twitter.com` on the public port.
+/// The simulated Twitter: its apps, users and tokens, and the endpoints of `api.twitter.com`.
 struct TwitterWorld: Sendable {
     var consumers: [TwitterConsumer]
     var people: [TwitterPerson]
     var tokens: [TwitterToken] = []
-    /// The nonces of requests with valid signatures (OAuth 1.0a).
+    /// The values that identify each request with a valid OAuth 1.0a signature so far.
     ///
     /// A second request with the same app, token, timestamp and nonce is refused.
     var seen: Set<UsedNonce> = []
@@ -35,7 +35,7 @@ struct TwitterWorld: Sendable {
         tokens.first { $0.text.hasSameBytes(as: text) }
     }
 
-    /// Returns the token with that name or, if there is none, with that text.
+    /// Returns the token with the given name or, if no token has this name, the token with this text.
     func token(namedOrTexted key: String) -> TwitterToken? {
         tokens.first { $0.name?.hasSameBytes(as: key) ?? false } ?? token(key)
     }
@@ -68,9 +68,9 @@ struct TwitterWorld: Sendable {
         return token
     }
 
-    /// Returns 40 hexadecimal digits.
+    /// Returns 40 hexadecimal digits, for use as a token, a secret or a signature.
     ///
-    /// The same seed gives the same digits; without a seed, they are random.
+    /// The digits depend only on the seed and the purpose. If the seed is `nil`, they are random.
     private static func text(_ seed: String?, _ purpose: String) -> String {
         guard let seed else {
             return Hexadecimal.encode((0..<20).map { _ in UInt8.random(in: .min ... .max) })
@@ -80,7 +80,7 @@ struct TwitterWorld: Sendable {
 
     // MARK: Requests
 
-    /// Handles a request to one of Twitter's paths; `nil` for any other request.
+    /// Returns Twitter's response to a request; `nil` if the path is not one of Twitter's.
     mutating func answer(_ request: GraphRequest, now: Int) -> GraphReply? {
         let path = request.path
         guard Self.isTwitters(path) else { return nil }
@@ -117,7 +117,7 @@ struct TwitterWorld: Sendable {
         return GraphReply(user, origin: .twitter)
     }
 
-    /// Handles the first step of OAuth 1.0a or, with `x_auth_mode`, of reverse auth.
+    /// Handles `oauth/request_token`: the first step of OAuth 1.0a or, with `x_auth_mode`, of reverse auth.
     private mutating func requestToken(_ request: GraphRequest, now: Int) throws(TwitterError) -> GraphReply {
         let (consumer, _, header) = try check(request, now: now)
         let token = Self.text(nil, "request token")

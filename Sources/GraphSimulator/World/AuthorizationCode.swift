@@ -15,13 +15,13 @@ typealias CodeChallengeMethod = GraphSimulator.CodeChallengeMethod
 
 /// The parameters of an authorization code, as if a user had completed the login dialog.
 struct CodeRequest: Sendable {
-    /// The user's key; the first user when `nil`.
+    /// The user, by the key in the simulator's data, such as `ann`; the first user when `nil`.
     var person: String?
     /// The app's id; the first app when `nil`.
     var app: String?
     /// The redirect URI.
     ///
-    /// The exchange must repeat it byte for byte.
+    /// The request that exchanges the code must repeat it byte for byte.
     var redirectURI: String
     /// The permissions of the token, to which `public_profile` is added; `nil` for those that the user has granted.
     var scopes: [String]?
@@ -29,7 +29,7 @@ struct CodeRequest: Sendable {
     var nonce: String?
     /// The PKCE challenge; `nil` if the exchange needs no verifier.
     var challenge: (text: String, method: CodeChallengeMethod)?
-    /// The token's `metadata`, with parameters of the dialog.
+    /// The `metadata` of the token to be issued, made from parameters of the login dialog.
     var metadata: JSON?
     /// Whether a server requested the code for a client.
     ///
@@ -81,7 +81,7 @@ struct AuthorizationCode: Sendable {
 }
 
 extension World {
-    /// Issues a code.
+    /// Issues an authorization code.
     /// - Returns: The code's text.
     /// - Throws: ``DataError`` when the user or app does not exist.
     mutating func code(_ request: CodeRequest, now: Int) throws(DataError) -> String {
@@ -95,7 +95,7 @@ extension World {
         return text
     }
 
-    /// Returns the code with that text.
+    /// Returns the authorization code with the given text; `nil` if there is none.
     ///
     /// Only a text with the length of a code is looked up.
     func code(_ text: String) -> AuthorizationCode? {

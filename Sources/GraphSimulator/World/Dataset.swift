@@ -7,11 +7,11 @@ extension GraphSimulator {
         public var people: [Person]
         /// The tokens to mint at the start.
         public var tokens: [TokenRequest]
-        /// The fields that some version removed, in addition to those that Facebook has removed from Graph.
+        /// Fields that a version of the Graph API no longer has, in addition to those that Facebook itself has removed.
         public var removedFields: [RemovedField] = []
-        /// The data of Twitter.
+        /// The users, apps and tokens of the simulated Twitter.
         public var twitter: TwitterDataset
-        /// The secret of the SMS gateway, `whsec_` and base64.
+        /// The secret with which requests to the simulated SMS gateway must be signed: `whsec_` followed by base64.
         ///
         /// Without a secret, the gateway refuses every message.
         public var smsSecret: String?

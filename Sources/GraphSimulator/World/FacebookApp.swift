@@ -11,7 +11,7 @@ extension GraphSimulator {
         public var name: String
         /// Facebook's setting "Require App Secret".
         ///
-        /// Every request with a token of this app must then have an `appsecret_proof`.
+        /// If it is on, every request with a token of this app must have an `appsecret_proof`.
         public var requireProof = false
         /// Whether `appsecret_proof` is neither required nor checked.
         ///
@@ -21,11 +21,11 @@ extension GraphSimulator {
         ///
         /// The simulator treats the app token of such an app as if the request had no token.
         public var desktop = false
-        /// The keys of the users whose tokens may ask `debug_token` about this app's tokens.
-        public var developers: [String]
-        /// The load in `X-App-Usage`, in percent.
+        /// The developers of the app, by their keys.
         ///
-        /// With `nil`, responses have no such header.
+        /// The tokens of these users may ask `debug_token` about the app's tokens.
+        public var developers: [String]
+        /// The load that the header `X-App-Usage` reports for this app; `nil` for responses without this header.
         public var usage: AppUsage? = AppUsage()
         /// Facebook's setting "Valid OAuth Redirect URIs".
         ///
@@ -35,9 +35,9 @@ extension GraphSimulator {
         ///
         /// The redirect has `error_code` and `error_message`, but no parameter `error`.
         public var dialogError: DialogError?
-        /// Whether Facebook ignores the login dialog's `code_challenge`.
+        /// Whether the simulated Facebook ignores the login dialog's parameter `code_challenge`.
         ///
-        /// Then the exchange of the code refuses the `code_verifier`.
+        /// If so, the exchange of the code refuses every request with a `code_verifier`.
         public var dropChallenge = false
 
         /// Makes an app.
@@ -58,7 +58,7 @@ extension GraphSimulator {
         /// `error_message`.
         public var message: String
 
-        /// Makes an error.
+        /// Makes an error of the login dialog.
         public init(code: Int, message: String) {
             self.code = code
             self.message = message
@@ -74,7 +74,7 @@ extension GraphSimulator {
         /// The member `total_cputime`: percent of the app's limit.
         public var totalCPUTime: Int
 
-        /// Makes a usage; all zero by default.
+        /// Makes a load for the header `X-App-Usage`, in percent of the app's limit.
         public init(callCount: Int = 0, totalTime: Int = 0, totalCPUTime: Int = 0) {
             self.callCount = callCount
             self.totalTime = totalTime

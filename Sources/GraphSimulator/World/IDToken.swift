@@ -5,7 +5,7 @@ import FoundationEssentials
 
 /// An ID token before it is signed.
 ///
-/// It contains copies of all data that signing needs. So the simulator's lock is not held meanwhile.
+/// It contains copies of all data that signing needs. Therefore the simulator's lock need not be held during signing.
 struct UnsignedIDToken: Sendable {
     let header: [UInt8]
     let claims: [UInt8]
@@ -13,7 +13,7 @@ struct UnsignedIDToken: Sendable {
     let key: SigningKey
     let appSecret: String
 
-    /// Returns `header.claims.signature`, each part in base64url.
+    /// Signs the token and returns its text: `header.claims.signature`, each part in base64url.
     func signed() throws -> String {
         let text = Base64URL.encode(header) + "." + Base64URL.encode(claims)
         return text + "." + Base64URL.encode(try sign(Array(text.utf8)))
@@ -153,7 +153,7 @@ extension UserNode {
 }
 
 extension GraphSimulator {
-    /// The signature of an ID token.
+    /// How an ID token is signed, correctly or wrongly.
     public enum IDTokenSignature: Sendable, Equatable {
         /// RS256 with the newest key, as Facebook signs.
         case newest
@@ -201,7 +201,7 @@ typealias PublicKeyNotation = GraphSimulator.PublicKeyNotation
 ///
 /// With the defaults, the token is like one from Facebook. Other values can make the token invalid in a chosen way.
 struct IDTokenRequest {
-    /// The user's key; the first user when `nil`.
+    /// The user, by the key in the simulator's data, such as `ann`; the first user when `nil`.
     var person: String?
     /// The app's id; the first app when `nil`.
     var app: String?
@@ -209,8 +209,9 @@ struct IDTokenRequest {
     ///
     /// Without a nonce, the claim is `""`, as in Facebook's web flow.
     var nonce: String?
-    /// The permissions whose claims the token contains, and `public_profile`; `nil` for those that the user has
-    /// granted.
+    /// The permissions whose claims the token contains; `nil` for the permissions that the user has granted.
+    ///
+    /// The token always contains the claims of `public_profile`.
     var scopes: [String]?
     /// The patch of the claims (RFC 7396).
     ///
@@ -224,15 +225,15 @@ struct IDTokenRequest {
     var header: JSON = [:]
     /// An arbitrary text that replaces the header.
     var headerText: String?
-    /// The signature.
+    /// How the token is signed.
     ///
-    /// It also determines the header's `alg` and `kid`, which ``header`` may change.
+    /// This also determines the members `alg` and `kid` of the token's header, unless ``header`` replaces them.
     var signature = IDTokenSignature.newest
-    /// `iat`, in seconds from now.
+    /// The claim `iat`, in seconds from now.
     var issuedAtOffset = 0
-    /// `exp`, in seconds from now; an hour after `iat` when `nil`.
+    /// The claim `exp`, in seconds from now; `nil` for an hour after `iat`.
     var expiresAtOffset: Int?
-    /// `cnf.jkt`: the thumbprint of the key to which the token is bound.
+    /// The claim `cnf.jkt`: the thumbprint of the key to which the token is bound.
     var keyThumbprint: String?
 }
 
@@ -263,7 +264,9 @@ extension IDTokenRequest {
 }
 
 extension IDTokenSignature {
-    /// The names of the signatures in the control API; ids of keys are further names.
+    /// The names by which a control request chooses the signature of an ID token.
+    ///
+    /// Instead of a name, a control request can contain the id of the key that signs.
     private static let named: [(name: String, signature: IDTokenSignature)] =
         [
             ("newest", .newest), ("unknown", .unknown), ("broken", .broken), ("none", .none), ("rs384", .rs384),

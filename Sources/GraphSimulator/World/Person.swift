@@ -3,9 +3,9 @@ import Crypto
 extension GraphSimulator {
     /// A user with a Facebook account.
     public struct Person: Sendable, Equatable {
-        /// The user's key in tests and in the control API.
+        /// The key that identifies the user in tests and in control requests, such as `ann`.
         ///
-        /// It is never sent on the public port.
+        /// The simulated Facebook never sends it.
         public var key: String
         /// The profile: Graph's names of fields (`name`, `email`, `age_range`, …) with values in Graph's form.
         ///
@@ -20,7 +20,7 @@ extension GraphSimulator {
         ///
         /// Any other permission counts as granted if a token has it.
         public var permissions: [Permission]
-        /// The keys of the user's friends.
+        /// The user's friends, by their keys in the simulator's data.
         public var friends: [String]
 
         /// A permission and its state.
@@ -64,9 +64,10 @@ extension GraphSimulator {
 typealias Person = GraphSimulator.Person
 
 extension Person: Keyed {
-    /// Returns the app-scoped id.
+    /// Returns the user's id for an app.
     ///
-    /// Unless the data contains one, it has 17 digits, as Facebook's present ids do.
+    /// If the data does not contain the id, it is derived from the user's key and the app id, and has 17 digits, as
+    /// Facebook's present ids do.
     public func id(for app: String) -> String {
         if let id = ids[app] { return id }
         return String(10_000_000_000_000_000 + SHA256.number(of: "\(key)\n\(app)") % 30_000_000_000_000_000)

@@ -1,7 +1,7 @@
 import Crypto
 import Encodings
 
-/// The forms of token texts.
+/// Makes the texts of tokens and codes in the forms that Facebook uses.
 enum TokenText {
     private static let base62 = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789".utf8)
     private static let base64URL = base62 + Array("-_".utf8)
@@ -35,7 +35,7 @@ enum TokenText {
         return app.id + "|" + String(decoding: text, as: UTF8.self)
     }
 
-    /// Returns characters of base64url, for the trace ids in responses.
+    /// Returns the given number of random base64url characters, from which trace ids in responses are made.
     static func trace(count: Int, using generator: inout some RandomNumberGenerator) -> String {
         text(count: count, from: base64URL, using: &generator)
     }
@@ -51,7 +51,7 @@ enum TokenText {
         return alphanumeric(count: 4, using: &generator) + "." + Hexadecimal.encode(bytes)
     }
 
-    /// Returns letters and digits.
+    /// Returns the given number of random letters and digits.
     static func alphanumeric(count: Int, using generator: inout some RandomNumberGenerator) -> String {
         text(count: count, from: base62, using: &generator)
     }
@@ -77,7 +77,9 @@ enum TokenText {
     }
 }
 
-/// A small and fast generator for numbers that must be repeatable or plentiful, and need not be secret.
+/// A small and fast random number generator, for numbers that need not be secret.
+///
+/// The same seed gives the same sequence of numbers.
 struct SplitMix64: RandomNumberGenerator, Sendable {
     private var state: UInt64
 

@@ -44,7 +44,7 @@ extension GraphSimulator {
         public var kind: TokenKind
         /// The id of the app for which the token was issued.
         public var app: String
-        /// The key of the token's user; `nil` for app tokens.
+        /// The user to whom the token belongs, by the key in the simulator's data; `nil` for app tokens.
         public var person: String?
         /// The permissions with which the token was issued; `nil` for the permissions that the user has granted at the
         /// time of a request.
@@ -67,7 +67,7 @@ extension GraphSimulator {
     public struct TokenRequest: Sendable, Equatable {
         /// The kind of the token.
         public var kind: TokenKind
-        /// The user's key; the first user when `nil`.
+        /// The user, by the key in the simulator's data, such as `ann`; the first user when `nil`.
         public var person: String?
         /// The app's id; the first app when `nil`.
         public var app: String?
@@ -77,16 +77,18 @@ extension GraphSimulator {
         public var name: String?
         /// The exact text; `nil` for a generated one.
         public var text: String?
-        /// The expiry in Unix seconds; `nil` for that of the kind.
+        /// The expiry in Unix seconds; `nil` for the default of the token's kind.
         public var expiresAt: Int?
-        /// The expiry of data access in Unix seconds; `nil` for that of the kind.
+        /// The time from which the token cannot read fields that need a permission, in Unix seconds.
+        ///
+        /// `nil` stands for the default of the token's kind.
         public var dataAccessExpiresAt: Int?
         /// The `metadata` in `debug_token`, if any.
         public var metadata: JSON?
         /// The `granular_scopes` in `debug_token`, if any.
         public var granularScopes: JSON?
 
-        /// Makes a request.
+        /// Stores the parameters of a token to mint.
         public init(
             _ kind: TokenKind = .long,
             person: String? = nil,
@@ -143,7 +145,7 @@ extension Token {
         return json
     }
 
-    /// Applies a change that the control API received.
+    /// Changes the members of this token that the JSON of a control request contains.
     mutating func apply(_ json: JSON) throws(DataError) {
         var reader = try JSONReader(json)
         kind = try reader.word("kind") ?? kind

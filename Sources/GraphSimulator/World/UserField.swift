@@ -3,15 +3,17 @@ import Encodings
 /// A field of Graph's User node, with its required permission and the form of its value.
 struct UserField: Sendable {
     enum Kind: Sendable {
-        /// A plain value.
+        /// A field with a plain value.
         ///
-        /// It has no sub-selection and no alias.
+        /// Requests cannot select parts of the value, and cannot give the field an alias.
         case scalar
         /// An object, such as `age_range`.
         ///
         /// If the object has an id, as `location` has, the id is always returned.
         case object
-        /// A collection or picture, with modifiers, an alias and a sub-selection.
+        /// A field with a collection or a picture.
+        ///
+        /// Requests can add modifiers and an alias, and can select parts of the value.
         case edge
         /// A field that apps may request and Graph never returns.
         ///
@@ -55,9 +57,9 @@ struct UserField: Sendable {
         return graphField(name)
     }
 
-    /// Returns a field as ``named(_:)`` does, but not `extra`.
+    /// Returns the field with this name if Graph's User node has it; `nil` for any other name.
     ///
-    /// The field `extra` belongs to the simulator and not to Graph.
+    /// In contrast, ``named(_:)`` also returns the field `extra`, which belongs to the simulator and not to Graph.
     static func graphField(_ name: String) -> UserField? {
         all.first { $0.name.hasSameBytes(as: name) }
     }

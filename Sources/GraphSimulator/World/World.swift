@@ -13,7 +13,7 @@ protocol Keyed: Sendable {
     /// the JSON contains the key.
     init(json: JSON, path: String, key: String?) throws(DataError)
 
-    /// Refuses references to items that do not exist.
+    /// Throws an error if the item refers to another item that does not exist.
     func check(in world: World, path: String) throws(DataError)
 }
 
@@ -59,21 +59,23 @@ extension Array where Element: Keyed {
 struct World: Sendable {
     var apps: [App]
     var people: [Person]
-    /// The access tokens by text.
+    /// The access tokens; the key of each is the token's text.
     ///
     /// Only ASCII texts of at most ``maximumTokenLength`` bytes are stored and looked up. So hashing a text is cheap,
     /// whatever a client sends.
     var tokens: [String: Token] = [:]
-    /// The authorization codes by text.
+    /// The authorization codes; the key of each is the code's text.
     ///
     /// Used codes stay, since Graph has different errors for a used code and for an unknown one.
     var codes: [String: AuthorizationCode] = [:]
     var removedFields = RemovedField.known
     /// The keys that sign ID tokens.
     var keys: KeyRing
-    /// The simulated Twitter, which has only the public port in common with the simulated Facebook.
+    /// The simulated Twitter.
+    ///
+    /// It shares the port with the simulated Facebook, but no data.
     var twitter: TwitterWorld
-    /// The SMS gateway, which is independent of Facebook and Twitter.
+    /// The simulated SMS gateway, which shares no data with Facebook and Twitter.
     var gateway: SMSGateway
     var generator = SplitMix64(seed: .random(in: .min ... .max))
 

@@ -2,30 +2,30 @@ import Limiting
 import NIOConcurrencyHelpers
 import NIOCore
 
-/// The resources that a listener reserves for its clients: connections per source, requests of HTTP/2, and waiting
-/// bytes.
+/// The limits of the resources that the clients of a listener may use together, and how much each client uses.
 ///
-/// A byte waits until the rest of its request arrives, or until the client reads the response. An HTTP/1.1 connection
-/// has one request under way. An HTTP/2 connection may have more, and the budget counts all but the first. It admits a
-/// quarter as many of these requests as connections, both for one source and for the listener.
+/// The resources are connections, further requests of HTTP/2 connections, and waiting bytes. A byte waits until the
+/// rest of its request arrives, or until the client reads the response. An HTTP/1.1 connection has one request under
+/// way. An HTTP/2 connection may have more, and all but the first count as further requests. There may be a quarter as
+/// many further requests as connections, both for one source (a client's network address) and for the listener.
 ///
-/// Without the budget, clients would decide how much memory the process has. The headers of a request cost the client
-/// some bytes. The request that the service makes of them costs thousands of times as many.
+/// Without these limits, clients would decide how much memory the process uses. A client needs some bytes to send the
+/// headers of a request, and the service needs thousands of times as many to handle the request.
 final class ConnectionBudget: Sendable {
-    /// The bytes that the budget counts for a request that is being handled: its channel, its handlers and its task.
+    /// The number of bytes that count for a request that is being handled: for its channel, its handlers and its task.
     static let request = 40 * 1024
-    /// How many times as much as a single source a whole network may hold.
+    /// A whole network may use this many times as many connections, requests and bytes as a single source.
     ///
-    /// The network of an IPv6 address is its /48, which is one customer's.
+    /// The network of an IPv6 address is its /48, which belongs to one customer of a network provider.
     static let sourcesOfNetwork = 2
-    /// A source may hold the free bytes divided by this number.
+    /// A single source may use the number of free bytes divided by this number.
     ///
-    /// So a single source gets a quarter of all bytes. When a few sources hold all that they may, there is still room
-    /// for the next source.
+    /// A source alone may therefore use a quarter of all bytes. When a few sources use as many bytes as they may, there
+    /// is still room for the next source.
     static let partOfSource = 3
-    /// The bytes of a request that a connection may keep without a reservation.
+    /// The number of bytes of an incomplete request that a connection may keep without counting them.
     ///
-    /// So a login whose headers and body arrive separately is served even if no bytes are free.
+    /// A login whose headers and body arrive separately is therefore served even if no bytes are free.
     static let uncounted = 4096
 
     private struct Use {
@@ -34,12 +34,13 @@ final class ConnectionBudget: Sendable {
         var bytes = 0
     }
 
-    /// What the budget counts resources for: a source, or the network that contains several sources.
+    /// A client for which used resources are counted: a source (an address), or the network that contains several
+    /// sources.
     private enum Holder: Hashable {
         case source(UInt64)
         case network(UInt64)
 
-        /// How many times as much as a single source this holder may hold.
+        /// This client may use this many times as many resources as a single source.
         var share: Int {
             switch self {
             case .source: 1
@@ -71,9 +72,9 @@ final class ConnectionBudget: Sendable {
         self.bytes = bytes
     }
 
-    /// Counts one more connection of a source.
+    /// Counts one more connection of a source, unless the source has the maximum number of connections.
     ///
-    /// - Returns: Whether there is room; if not, nothing is counted.
+    /// - Returns: Whether the connection was counted.
     func open(for source: LimitedSource) -> Bool {
         state.withLockedValue { state in
             let holders = Self.holders(source)
@@ -96,9 +97,9 @@ final class ConnectionBudget: Sendable {
         }
     }
 
-    /// Counts one more request of a connection that already has a request under way.
+    /// Counts one more request of a connection that already has a request under way, unless a maximum is reached.
     ///
-    /// - Returns: Whether there is room; if not, nothing is counted.
+    /// - Returns: Whether the request was counted.
     func begin(for source: LimitedSource?) -> Bool {
         state.withLockedValue { state in
             let holders = Self.holders(source)
@@ -119,9 +120,9 @@ final class ConnectionBudget: Sendable {
         }
     }
 
-    /// Reserves bytes.
+    /// Reserves memory for a number of bytes, unless too few bytes are free.
     ///
-    /// - Returns: Whether there is room; if not, nothing is reserved.
+    /// - Returns: Whether the bytes were reserved.
     func take(_ count: Int, for source: LimitedSource?) -> Bool {
         state.withLockedValue { state in
             let holders = Self.holders(source)
@@ -149,16 +150,16 @@ final class ConnectionBudget: Sendable {
     }
 }
 
-/// One connection's share of the budget.
+/// The resources that one connection uses, counted in the ``ConnectionBudget`` of its listener.
 ///
-/// Only the connection's event loop accesses the share.
+/// Only the connection's event loop accesses this object.
 final class ConnectionShare {
     private let budget: ConnectionBudget
     private var source: LimitedSource?
     private var bytes = 0
-    /// The HTTP/2 requests under way.
+    /// The number of HTTP/2 requests under way.
     ///
-    /// The budget counts all but one of them, since the connection itself counts for one.
+    /// The listener's budget counts all but one of them, since the connection itself counts for one.
     private var requests = 0
     private var isOver = false
 
@@ -166,9 +167,9 @@ final class ConnectionShare {
         self.budget = budget
     }
 
-    /// Counts the connection for its source.
+    /// Counts the connection for the network address that it comes from.
     ///
-    /// - Returns: Whether the connection may stay.
+    /// - Returns: Whether the connection may stay open.
     func open(from address: SocketAddress?) -> Bool {
         guard source == nil, !isOver, let source = PeerAddress(address).limitedSource else { return true }
         guard budget.open(for: source) else { return false }
@@ -179,11 +180,11 @@ final class ConnectionShare {
         return take(bytes)
     }
 
-    /// Counts one more HTTP/2 request.
+    /// Counts one more HTTP/2 request, unless the maximum number of requests is reached.
     ///
     /// `end` must be called when the request is done.
     ///
-    /// - Returns: Whether there is room for the request.
+    /// - Returns: Whether the request was counted.
     func begin() -> Bool {
         guard isOver || requests == 0 || budget.begin(for: source) else { return false }
         requests += 1
@@ -197,9 +198,9 @@ final class ConnectionShare {
         if requests > 0 { budget.end(1, for: source) }
     }
 
-    /// Reserves bytes until they are given back.
+    /// Reserves memory for a number of bytes, until `give` is called for them.
     ///
-    /// - Returns: Whether there is room for the bytes.
+    /// - Returns: Whether enough bytes were free.
     func take(_ count: Int) -> Bool {
         guard count > 0, !isOver else { return true }
         guard budget.take(count, for: source) else { return false }
@@ -214,7 +215,7 @@ final class ConnectionShare {
         budget.give(count, for: source)
     }
 
-    /// Gives back everything that the connection holds.
+    /// Frees all resources that are counted for the connection.
     ///
     /// Nothing is counted for the connection after that.
     func close() {
@@ -228,7 +229,7 @@ final class ConnectionShare {
     deinit { close() }
 }
 
-/// The bytes that one channel handler has reserved from the budget, through its connection's share.
+/// The number of bytes that one channel handler has reserved from the memory for its listener's connections.
 struct ConnectionCharge {
     private let share: ConnectionShare
     private(set) var bytes = 0
@@ -239,7 +240,7 @@ struct ConnectionCharge {
 
     /// Changes the number of reserved bytes to `count`.
     ///
-    /// - Returns: Whether there is room; if not, nothing has changed.
+    /// - Returns: Whether enough bytes were free; if not, nothing has changed.
     mutating func set(_ count: Int) -> Bool {
         if count < bytes { share.give(bytes - count) } else if !share.take(count - bytes) { return false }
         bytes = count
@@ -247,19 +248,19 @@ struct ConnectionCharge {
     }
 }
 
-/// The source that a connection is counted for.
+/// How a listener finds the source (the client's network address) for which a connection is counted.
 enum ConnectionSource {
     /// The address of the peer.
     case peer
     /// The address in the header of the PROXY protocol.
     case header
-    /// No source, since the proxies send the requests of many clients over one connection.
+    /// The connection is counted for no source, since proxies send the requests of many clients over one connection.
     case proxies
 }
 
-/// The first handler of a connection: counts the connection for its source.
+/// The first handler of a connection: counts the connection for its source, which is a network address.
 ///
-/// If the source has too many connections, the handler closes this one.
+/// If the source already has the maximum number of connections, the handler closes the new one.
 final class SourceGate: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
 

@@ -2,11 +2,11 @@ package import NIOCore
 
 /// The timeouts of a listener's connections, and the limits of the resources kept for them.
 package struct ConnectionLimits: Sendable {
-    /// The timeout of a TLS handshake, and of a request's arrival.
+    /// The maximum time for a TLS handshake, and for a request to arrive.
     var read: TimeAmount
-    /// How long a client may read nothing of a waiting response before the service closes the connection.
+    /// How long a client may read nothing while a response waits, before the service closes the connection.
     var write: TimeAmount
-    /// The timeout between two requests.
+    /// How long a connection without a request stays open.
     var idle: Duration
     /// The maximum number of open connections.
     var connections: Int

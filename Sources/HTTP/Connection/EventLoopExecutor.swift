@@ -1,10 +1,10 @@
 package import NIOCore
 
-/// Runs the tasks that serve a connection on its event loop.
+/// Runs the tasks that serve a connection on the connection's event loop.
 ///
-/// So one thread reads a request, handles it and writes the response. Otherwise each step between the socket and a task
-/// would wake a thread of Swift's pool. On a machine with few processors, this costs more than the step. Blocking work
-/// has threads of its own. Long computations, such as those for pages of users, run in Swift's pool.
+/// One thread therefore reads a request, handles it and writes the response. Otherwise each step between the socket and
+/// a task would wake a thread of Swift's pool, which takes longer than the step on a machine with few processors.
+/// Blocking work has threads of its own. Long computations, such as those for pages of users, run in Swift's pool.
 package final class EventLoopExecutor: TaskExecutor {
     private let loop: any EventLoop
 

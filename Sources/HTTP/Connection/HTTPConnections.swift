@@ -7,8 +7,7 @@ import NIOHTTPTypes
 import NIOHTTPTypesHTTP1
 
 extension HTTPServerBuilder {
-    /// Returns a builder of HTTP/1.1 servers with the limits; with a certificate, of TLS servers that also support
-    /// HTTP/2.
+    /// Returns a builder of servers for HTTP/1.1, or for HTTP/2 and HTTP/1.1 over TLS if there is a certificate.
     ///
     /// - Parameters:
     ///   - limits: The timeouts and resources of connections.
@@ -40,7 +39,7 @@ extension HTTPServerBuilder {
     }
 }
 
-/// The connections of a listener: HTTP/1.1 from bytes to requests and back, within limits.
+/// Serves the HTTP/1.1 connections of a listener: turns bytes into requests and responses into bytes, within limits.
 struct HTTPConnections: HTTPChannelHandler {
     typealias Value = NIOAsyncChannel<HTTPRequestPart, HTTPResponsePart>
 
@@ -84,9 +83,9 @@ struct HTTPConnections: HTTPChannelHandler {
         }
     }
 
-    /// Adds the first handlers of every connection, for any protocol.
+    /// Adds the first handlers to the pipeline of every connection, whatever its protocol.
     ///
-    /// - Returns: The connection's share of the budget.
+    /// - Returns: The object that counts the resources of the connection.
     func open(_ channel: any Channel) throws -> ConnectionShare {
         let share = ConnectionShare(budget)
         try channel.pipeline.syncOperations.addHandlers(
@@ -96,7 +95,7 @@ struct HTTPConnections: HTTPChannelHandler {
         return share
     }
 
-    /// Adds the handlers that turn bytes into requests, and responses into bytes.
+    /// Adds the handlers that turn bytes into HTTP/1.1 requests, and responses into bytes.
     func configure(_ channel: any Channel, share: ConnectionShare, logger: Logger) throws -> Value {
         let pipeline = channel.pipeline.syncOperations
         let arrival = RequestArrival(limit: limits.read, share: share)
@@ -120,7 +119,7 @@ struct HTTPConnections: HTTPChannelHandler {
         )
     }
 
-    /// Adds the handlers that add response headers.
+    /// Adds the handler that adds `Strict-Transport-Security` to responses, if this header is configured.
     func addHeaders(to pipeline: ChannelPipeline.SynchronousOperations) throws {
         if let strictTransport { try pipeline.addHandler(StrictTransportSecurity(seconds: strictTransport)) }
     }
@@ -131,10 +130,10 @@ struct HTTPConnections: HTTPChannelHandler {
         }
     }
 
-    /// The most bytes of all header fields.
+    /// The maximum total size of the header fields of a request, in bytes.
     static let headSize = 32_768
 
-    /// Limits of the header fields.
+    /// The limits of header fields that the HTTP parser enforces.
     private static let head = {
         var limits = NIOHTTPDecoderLimitConfiguration()
         limits.maxHeaderFieldSize = RequestFault.longestField

@@ -1,9 +1,10 @@
 import NIOCore
 import NIOHTTPTypes
 
-/// Bounds how long a response waits for its client to read it, and how many bytes wait.
+/// Limits how long a response waits for its client to read it, and how many bytes wait.
 ///
-/// An unread response keeps its bytes and its request's task, so it counts for the budget until the client has read it.
+/// An unread response takes memory for its bytes and for its request's task. So it counts for the listener's
+/// ``ConnectionBudget`` until the client has read it.
 final class ReplyTimes: ChannelOutboundHandler {
     typealias OutboundIn = HTTPResponsePart
     typealias OutboundOut = HTTPResponsePart
@@ -26,7 +27,7 @@ final class ReplyTimes: ChannelOutboundHandler {
 
     /// - Parameters:
     ///   - limit: How long the client may read nothing; nil if ``WriteStall`` enforces this limit.
-    ///   - share: The connection's share of the budget.
+    ///   - share: Counts the memory that the connection uses.
     init(limit: TimeAmount?, share: ConnectionShare) {
         self.limit = limit
         charge = ConnectionCharge(share)
@@ -72,9 +73,10 @@ final class ReplyTimes: ChannelOutboundHandler {
         context.write(part, promise: written)
     }
 
-    /// Charges the waiting bytes once the event loop is free.
+    /// Reserves memory for the response bytes that still wait, once the event loop has done its other work.
     ///
-    /// Most responses are written by then and cost nothing.
+    /// Most responses have been written by then, and reserve nothing. If too few bytes are free, the connection is
+    /// closed.
     private func look(_ context: ChannelHandlerContext) {
         guard !isLooking else { return }
         isLooking = true

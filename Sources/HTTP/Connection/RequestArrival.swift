@@ -1,23 +1,27 @@
 import NIOCore
 import NIOHTTP1
 
-/// A limit on how long a request may take to arrive, and on the bytes of the request other than the body.
+/// Limits how long a request may take to arrive, and how many bytes it may have other than its body.
 ///
 /// The first request must end within the time limit after the connection opens (decision D9). Each later request must
-/// end within the limit after its first byte. The idle timeout limits the wait between two requests.
+/// end within the time limit after its first byte. The idle timeout limits the wait between two requests.
 ///
-/// The handler is in front of the HTTP parser, since the parser does not report these bytes: incomplete headers, chunk
-/// extensions, blank lines and white space. The parser also keeps all bytes after a request for a protocol upgrade.
+/// The handler is in front of the HTTP parser, since the parser does not report some bytes: incomplete headers, chunk
+/// extensions, blank lines and white space. The parser also keeps all bytes that follow a request for a protocol
+/// upgrade.
 final class RequestArrival: ChannelInboundHandler, RemovableChannelHandler {
     typealias InboundIn = ByteBuffer
     typealias InboundOut = ByteBuffer
 
-    /// The most bytes of a request other than its body: the request line, the headers, and the framing of a chunked
-    /// body.
+    /// The maximum size of a request without its body, in bytes.
+    ///
+    /// It covers the request line, the headers, and the framing of a chunked body.
     static let framing = 65_536
-    /// How many bytes each byte of the body adds to `framing`: enough for a body in chunks of a single byte.
+    /// The number of bytes by which each byte of the body raises the maximum `framing`.
+    ///
+    /// It is enough for a body in chunks of a single byte.
     static let framingOfByte = 8
-    /// The maximum number of bytes that are handled at once; a read of TLS may bring several hundred thousand.
+    /// The maximum number of bytes that are handled at once; a single read from a TLS connection may bring far more.
     private static let piece = 16_384
 
     private let limit: TimeAmount
@@ -32,18 +36,18 @@ final class RequestArrival: ChannelInboundHandler, RemovableChannelHandler {
     private var arrived = 0
     private var charge: ConnectionCharge
 
-    /// Bytes of the request line received so far.
+    /// The number of bytes of the request line that have arrived so far.
     private(set) var firstLine = 0
 
     /// - Parameters:
     ///   - limit: How long a request may take to arrive.
-    ///   - share: The share of the budget that an incomplete request uses.
+    ///   - share: Counts the memory that an incomplete request uses.
     init(limit: TimeAmount, share: ConnectionShare) {
         self.limit = limit
         charge = ConnectionCharge(share)
     }
 
-    /// Updates the limits for a part of a request that the HTTP parser has read.
+    /// Updates the time limit and the size limit of a request after the HTTP parser has read a part of the request.
     func saw(_ part: HTTPServerRequestPart) {
         switch part {
         // The headers may have come in one piece with the end of the previous request.
@@ -93,7 +97,7 @@ final class RequestArrival: ChannelInboundHandler, RemovableChannelHandler {
         if left < 0 { context.fireErrorCaught(HTTPParserError.headerOverflow) }
     }
 
-    /// Starts or stops the timer.
+    /// Starts the timer that limits the arrival of a request, or stops it if the request is complete.
     ///
     /// A small request arrives whole in one read, and never has a timer.
     func channelReadComplete(context: ChannelHandlerContext) {

@@ -4,13 +4,13 @@ import NIOHTTP1
 
 /// A defect of a request that is independent of the requested resource.
 ///
-/// The response to a fault must come in the order of the connection's requests, and in the form of every error. So the
-/// connection passes on another request in place of the faulty one. The path of this other request is the fault's name.
-/// No client can send such a path, because real paths begin with a slash.
+/// The response must come in the order of the connection's requests, and must have the form of all error responses. So
+/// the connection handler replaces the faulty request by one whose path is the name of the fault. The router then
+/// responds with the error. No client can send such a path, because real paths begin with a slash.
 enum RequestFault: String, CaseIterable {
     case host, target, longTarget, framing, length, largeHead, unreadable
 
-    /// The most header fields of a request.
+    /// The maximum number of header fields of a request.
     static let maxFields = 100
     /// The maximum length of one header field in bytes.
     static let longestField = 16_384
@@ -50,7 +50,7 @@ enum RequestFault: String, CaseIterable {
 }
 
 extension Request {
-    /// The fault of the request; nil when it is valid.
+    /// The fault that the connection handler found in the request; nil when the request is valid.
     var fault: RequestFault? { head.path.flatMap { RequestFault(rawValue: $0) } }
 
     package var isAtFault: Bool { fault != nil }

@@ -7,11 +7,11 @@ extension HTTPRequestHead {
     /// RFC 9112 §3 asks servers to support request lines of at least 8000 bytes.
     static let longestTarget = 8000
 
-    /// Normalizes target and headers for the later handlers, or returns the request's fault.
+    /// Normalizes the target and the headers for the later handlers, or returns the request's fault.
     ///
     /// Afterwards the target is a path, or `*`. `Host` is the host that the request names, in the target or in a
-    /// header. `Connection` is `close` if no further request is read. `Expect` is present only if the client waits for
-    /// 100 Continue.
+    /// header. `Connection` is `close` if the service reads no further request from the connection. `Expect` is present
+    /// only if the client waits for 100 Continue.
     mutating func settle() -> RequestFault? {
         guard uri.utf8.count <= Self.longestTarget else { return .longTarget }
         // RFC 9112 §3.2: exactly one, whatever the target says. With two, a proxy and the service could read different
@@ -45,9 +45,9 @@ extension HTTPRequestHead {
         return !isOld && hasBody && headers["expect"].contains { Self.isSame($0.utf8, "100-continue") }
     }
 
-    /// Turns an absolute target into a path.
+    /// Turns an absolute URL as the request target into a path.
     ///
-    /// The target's host outranks the field `Host` (RFC 9112 §3.2.2).
+    /// The host in the URL overrides the field `Host` (RFC 9112 §3.2.2).
     ///
     /// - Returns: Whether the target has an accepted form.
     private mutating func settleTarget() -> Bool {

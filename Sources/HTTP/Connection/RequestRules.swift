@@ -5,15 +5,16 @@ import NIOHTTP1
 ///
 /// The handler normalizes the requests that it passes on, by ``settle()``. ``RequestFault`` lists the faults.
 ///
-/// After a fault the connection ends. The service does not know where the next request begins, or a proxy in front may
-/// see its beginning elsewhere. Bytes after a request that ends the connection are no request either (RFC 9112 §9.6).
-/// Nothing would respond to such a request, and the connection would wait for the response for good.
+/// After a fault the connection ends, since the service does not know where the next request begins, or a proxy in
+/// front may disagree about this. The handler also drops bytes that follow the last request of a connection (RFC 9112
+/// §9.6). If they were read as a request, nothing would respond to it, and the connection would wait for the response
+/// forever.
 final class RequestRules: ChannelInboundHandler, RemovableChannelHandler {
     typealias InboundIn = HTTPServerRequestPart
     typealias InboundOut = HTTPServerRequestPart
 
     private let arrival: RequestArrival
-    /// Whether a request's headers have come but not its end.
+    /// Whether the headers of a request have arrived, but not yet its end.
     private var isUnderWay = false
     /// Whether the current request is the last one of the connection.
     private var isLast = false

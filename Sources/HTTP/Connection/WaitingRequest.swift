@@ -4,21 +4,21 @@ import NIOHTTPTypes
 
 /// Keeps a request of HTTP/1.1 until it is complete, and then passes it on in one piece.
 ///
-/// A request that is being handled has a task with all its cost. A request that waits for its body needs only its
-/// bytes, and ``RequestArrival`` counts these. So a client that sends only headers costs little. Two kinds of requests
-/// are passed on at once: those with a longer body than is kept, and those whose client waits for 100 Continue. Until
-/// such a request is complete, it is charged as a request that is being handled.
+/// A request that is being handled takes memory for a task. A request that waits for its body needs only memory for its
+/// bytes, which ``RequestArrival`` counts. So a client that sends only headers costs little. Two kinds of requests are
+/// passed on at once: those whose body is longer than `maxBytes`, and those whose client waits for 100 Continue. While
+/// such a request is incomplete, it counts in ``ConnectionBudget`` like a request that is being handled.
 ///
-/// The handler also bounds how many requests a client sends without waiting for responses (RFC 9112 §9.3.2). The event
-/// loop handles all requests of one read before it serves another connection, so a client with thousands of them would
-/// keep all other clients waiting for seconds.
+/// The handler also limits how many requests a client sends without waiting for responses (RFC 9112 §9.3.2). The event
+/// loop handles all requests of one read before it serves another connection. So a client that sends thousands of
+/// requests at once would keep all other clients waiting for seconds.
 final class WaitingRequest: ChannelDuplexHandler, RemovableChannelHandler {
     typealias InboundIn = HTTPRequestPart
     typealias InboundOut = HTTPRequestPart
     typealias OutboundIn = HTTPResponsePart
     typealias OutboundOut = HTTPResponsePart
 
-    /// The length in bytes of the longest body that is kept until it is complete.
+    /// The maximum length of a body that is kept until it is complete, in bytes.
     ///
     /// Most bodies are shorter.
     static let maxBytes = 16_384
@@ -73,15 +73,17 @@ final class WaitingRequest: ChannelDuplexHandler, RemovableChannelHandler {
         context.fireChannelReadComplete()
     }
 
-    /// Passes the incomplete request on, since the code that reads its body responds to the error.
+    /// Passes an incomplete request on when an error occurs.
+    ///
+    /// The code that reads the request's body then responds to the error.
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
         pass(context)
         context.fireErrorCaught(error)
     }
 
-    /// Returns whether a request is passed on without waiting for its body.
+    /// Returns whether a request is passed on before its body is complete.
     ///
-    /// It is if its body is longer than `maxBytes`, or if the client waits for 100 Continue.
+    /// True if the body is longer than `maxBytes`, or if the client waits for 100 Continue.
     static func isNotKept(length: String?, expects: Bool) -> Bool {
         guard let length else { return expects }
         return expects || (Int(length) ?? .max) > maxBytes

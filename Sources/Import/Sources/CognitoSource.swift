@@ -14,7 +14,9 @@ struct CognitoSource: UserSource {
         "phone_number_verified", "UserLastModifiedDate", "cognito:user_status", "UserStatus",
     ]
     private static let custom = "custom:"
-    /// The prefixes of user names that Cognito makes of a provider and a subject.
+    /// The names of providers with which Cognito begins a user name such as `Facebook_10223344`.
+    ///
+    /// Cognito makes such a user name from the provider and the id of the user there.
     private static let providers = ["Facebook", "Google", "LoginWithAmazon", "SignInWithApple"]
 
     func user(_ record: JSONObject) throws(RecordRefusal) -> ImportedUser {
@@ -50,15 +52,15 @@ struct CognitoSource: UserSource {
         return user
     }
 
-    /// Returns the name of a column without the prefix `custom:` of custom attributes.
+    /// Returns the name of a column without `custom:`, the prefix of custom attributes.
     private static func name(_ column: String) -> String {
         column.hasPrefix(custom) ? String(column.dropFirst(custom.count)) : column
     }
 
-    /// The status of a user who logs in by a provider.
+    /// The value of the column with the status, for a user who logs in by a provider.
     private static let external = "EXTERNAL_PROVIDER"
 
-    /// Returns the identity in a name such as `Facebook_10223344`.
+    /// Returns the provider and the subject in a user name such as `Facebook_10223344`; nil for any other user name.
     private static func identity(_ username: String?) -> (provider: String, subject: String)? {
         guard let username, let underscore = username.firstIndex(of: "_") else { return nil }
         let subject = String(username[username.index(after: underscore)...])

@@ -11,7 +11,7 @@ struct FirebaseSource: UserSource {
         "validSince", "tokensValidAfterTime", "tokensValidAfterTimestamp", "lastRefreshAt", "passwordUpdatedAt",
         "version", "providerId", "initialEmail",
     ]
-    /// The Admin SDK's placeholder for a hash that its account may not read.
+    /// The text that the Admin SDK returns in place of a password hash if its service account may not read the hash.
     private static let redacted = Array("redacted".utf8)
 
     func user(_ record: JSONObject) throws(RecordRefusal) -> ImportedUser {

@@ -11,9 +11,9 @@ package enum SystemField: String, Sendable, CaseIterable {
 
 /// Users of any origin in CSV or lines of JSON, with the members of the service's own export.
 ///
-/// `columns` has the names that differ in the file.
+/// `columns` has the names of members that differ in the file.
 ///
-/// If a property has the name of a system member, the service's export puts the property into the object `properties`.
+/// If a property has the name of a `SystemField`, the service's export puts the property into the object `properties`.
 /// Clients write properties, and a client must not give itself a role or an identity in this way. Therefore every
 /// member of that object is a property.
 struct PlainSource: UserSource {

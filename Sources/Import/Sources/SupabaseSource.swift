@@ -63,7 +63,9 @@ struct SupabaseSource: UserSource {
         return user
     }
 
-    /// Members of the user's metadata that come from providers and do not become fields.
+    /// Members of a user's metadata that Supabase copied from a provider.
+    ///
+    /// They do not become fields of the imported user.
     private static let ofProviders: Set<String> = [
         "sub", "iss", "email_verified", "phone_verified", "full_name", "provider_id",
     ]

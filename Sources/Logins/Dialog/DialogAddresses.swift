@@ -3,7 +3,9 @@
 /// The client's protocol decides the form of the addresses. All have the same host, since the browser's cookie is for
 /// that host alone.
 package struct DialogAddresses: Sendable {
-    /// Returns the address of the page that begins the dialog for a ticket.
+    /// Returns the address of this service's page that leads to the provider's dialog.
+    ///
+    /// The address contains the ticket, which is the client's encrypted request for the dialog.
     let start: @Sendable (_ ticket: String) -> String
     /// The address to which the provider sends the browser back.
     let redirectURI: String

@@ -66,9 +66,9 @@ enum DialogEnd: Sendable {
     /// If `belongsToBrowser` is true, only the browser that began the login may end it (RFC 9700 §4.7).
     ///
     /// - Parameters:
-    ///   - kept: The cookie of the browser; nil for none.
+    ///   - kept: The cookie that the browser sent; nil for none.
     ///   - hash: The SHA-256 of the cookie of the browser that began the login.
-    /// - Returns: True if the browser has the cookie, or needs none.
+    /// - Returns: Whether the browser has the cookie with this hash, or needs no cookie.
     func isOf(_ kept: String?, keptBy hash: [UInt8]?) -> Bool {
         guard belongsToBrowser else { return true }
         guard let hash, let kept = kept.flatMap(OneTimeToken.init(received:))?.secret else { return false }

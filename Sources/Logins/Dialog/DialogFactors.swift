@@ -8,9 +8,9 @@ import Providers
 package import Secrets
 package import Store
 
-/// The request for a second factor at the end of a login dialog.
+/// Asks users for a second factor at the end of a login dialog.
 ///
-/// A page of this service asks for the factor, so clients need no such page of their own.
+/// The service has a page for this, so clients need no such page of their own.
 ///
 /// A class, since a struct would be copied into the frame of each async function that waits for a provider.
 package final class DialogFactors: Sendable {
@@ -49,9 +49,9 @@ package final class DialogFactors: Sendable {
         self.clock = clock
     }
 
-    /// Returns the failure with the pending login, if a login that ends with a redirect needs a second factor.
+    /// Returns a failure that contains the pending login, if the login needs a second factor; nil otherwise.
     ///
-    /// Nil if the login needs none.
+    /// This method is for logins that end with a redirect.
     func demand(
         of login: VerifiedLogin,
         by client: LoginClient,
@@ -102,8 +102,8 @@ package final class DialogFactors: Sendable {
     ///   - loaded: The application.
     ///   - logger: Gets the outcome of the login.
     /// - Returns: Where the browser goes, or the next question.
-    /// - Throws: `login_state_invalid` if the login cannot be decrypted, has expired, may no longer end as planned, or
-    ///   began in another browser.
+    /// - Throws: `login_state_invalid` if the login cannot be decrypted, has expired or began in another browser, or if
+    ///   the operator no longer allows the address or origin at which the login ends.
     package func take(
         _ answer: FactorQuestionAnswer,
         of login: String,
@@ -284,7 +284,7 @@ package final class DialogFactors: Sendable {
 
     /// Ends a login with a redirect that takes a login code to the client.
     ///
-    /// When the client exchanges the login code, the exchange uses up the second factor.
+    /// The second factor is used up only when the client exchanges the login code.
     private func end(
         _ paused: Paused,
         with factor: VerifiedFactor,
@@ -305,7 +305,7 @@ package final class DialogFactors: Sendable {
 
     // MARK: Questions
 
-    /// Returns the question that follows the user's answer.
+    /// Returns the next question about the second factor, after a user's answer.
     private func question(
         of paused: Paused,
         after answer: FactorQuestionAnswer? = nil,

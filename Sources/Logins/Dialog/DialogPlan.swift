@@ -3,9 +3,9 @@ import Domain
 import Encodings
 import Providers
 
-/// The decisions about a login by a dialog, such as the provider and where the browser goes at the end.
+/// The decisions about a login by a dialog, such as the provider and the address to which the browser goes at the end.
 ///
-/// The service makes them when the login begins. They hold until the login ends.
+/// The service makes these decisions when the login begins. They apply until the login ends.
 struct DialogPlan: Sendable {
     /// The provider of the dialog.
     ///
@@ -19,7 +19,7 @@ struct DialogPlan: Sendable {
     let redirectURI: String
     let mapping: JSONValue?
     let end: DialogEnd
-    /// Whether a session will use the login code to link the identity to its user.
+    /// Whether the client will use the login code to link the identity to the user of an existing session.
     ///
     /// After the dialog, the service then asks for no second factor. A login with the code still needs the second
     /// factor.

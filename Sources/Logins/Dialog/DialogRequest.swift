@@ -4,7 +4,8 @@ package import Providers
 
 /// A client's request to begin a login by a provider's dialog, already parsed.
 package struct DialogRequest: Sendable {
-    /// The client's own mapping: an object of field → property.
+    /// The mapping that the client sent: a JSON object whose names are the provider's fields and whose values are
+    /// properties.
     package var mapping: JSONValue?
     package var wishes = DialogParameters()
     /// The id of the application's app at the provider that the user logs in to; nil for the first app.
@@ -13,7 +14,7 @@ package struct DialogRequest: Sendable {
     package var redirectAfterLoginURL: String?
     /// The client's PKCE challenge (S256) for the login code: 43 characters of base64url.
     package var codeChallenge: String?
-    /// Whether a session will use the login code to link the identity to its user.
+    /// Whether the client will use the login code to link the identity to the user of an existing session.
     ///
     /// After the dialog, the service then asks for no second factor.
     package var isForLinking = false

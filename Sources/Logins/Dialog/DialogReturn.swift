@@ -9,11 +9,13 @@ import Store
 
 /// Where a browser goes after its return from a login dialog.
 package enum DialogOutcome: Sendable {
-    /// To an address of the client, with a login code. The client exchanges the code for the user object.
+    /// The browser goes to an address of the client, with a login code. The client exchanges the code for the user
+    /// object.
     case redirect(to: String, Result<Secret, Failure>)
-    /// Nowhere. The page passes the user object to the window that opened the page, which has this origin.
+    /// The browser shows a page that passes the user object to the window that opened the page. That window has this
+    /// origin.
     case popup(origin: String, Result<LoginResult, Failure>)
-    /// Nowhere yet. The service asks the user for a second factor.
+    /// The login goes on: a page of the service asks the user for a second factor.
     case question(FactorQuestion)
 }
 
@@ -34,7 +36,8 @@ extension DialogOutcome {
 extension LoginDialog {
     /// Ends a login when the browser returns from the provider's dialog.
     ///
-    /// Uses up the state and has the provider verify the code. Then logs the user in, or makes a login code.
+    /// Decrypts the `state` of the response, uses it up, and verifies the authorization code in the response. Then logs
+    /// the user in, or makes a login code for the client.
     ///
     /// - Parameters:
     ///   - answer: The provider's response, in the browser's request.
@@ -44,9 +47,9 @@ extension LoginDialog {
     ///   - loaded: The application.
     ///   - logger: Gets the outcome of the login.
     /// - Returns: Where the browser goes, with success or failure.
-    /// - Throws: `login_state_invalid` if the state is unknown or belongs to another browser. If the service could not
-    ///   look up the state, `overloaded`, `store_unavailable` or a similar error: then the browser can open the same
-    ///   address again.
+    /// - Throws: `login_state_invalid` if the `state` is unknown or belongs to another browser. If the service could
+    ///   not look up the `state`, `overloaded`, `store_unavailable` or a similar error: then the browser can open the
+    ///   same address again.
     package func closeDialog(
         _ answer: DialogAnswer,
         of provider: ProviderName,
@@ -134,7 +137,7 @@ extension LoginDialog {
         }
     }
 
-    /// Replaces the outcome by a question for the second factor, if the login needs one.
+    /// Returns a question for the second factor in place of the outcome, if the login has failed because it needs one.
     ///
     /// Returns any other outcome unchanged.
     private func asking(
@@ -151,7 +154,7 @@ extension LoginDialog {
         }
     }
 
-    /// Has the provider verify the code of the dialog.
+    /// Verifies the authorization code with which the browser returned from the provider's dialog.
     private func authenticate(
         _ answer: DialogAnswer,
         of state: DialogState,
@@ -206,7 +209,7 @@ extension LoginDialog {
 extension LoadedApplication {
     /// Returns the provider whose dialog a browser opens, or from whose dialog a browser returns.
     ///
-    /// The operator may have disabled logins by this provider.
+    /// This does not check whether the operator has disabled logins by the provider.
     ///
     /// - Throws: `not_found` for a provider without a dialog; `provider_not_configured`, `provider_misconfigured`.
     package func dialogs(of name: ProviderName) throws(Failure) -> any DialogOffering {

@@ -4,13 +4,14 @@ package import Factors
 /// What a page of this service asks a user about the second factor, after the provider's dialog.
 package struct FactorQuestion: Sendable {
     package enum Step: Sendable {
-        /// Show one of the factors.
+        /// The page asks the user to show one of their second factors.
         case show(Factor, FactorChallenge, others: [Factor])
-        /// Choose the kind of factor to enrol.
+        /// The page asks the user to choose the kind of second factor to enrol.
         case enrol([FactorKind])
-        /// Confirm the factor that is being enrolled.
+        /// The page asks the user to confirm the second factor that is being enrolled.
         case confirm(PendingEnrolment)
-        /// Keep the recovery codes. The login of a popup is already complete at this step.
+        /// The page shows new recovery codes, which the user must keep. The login of a popup is already complete at
+        /// this step.
         case keep([Secret], done: LoginResult?)
     }
 
@@ -21,7 +22,7 @@ package struct FactorQuestion: Sendable {
     package let step: Step
     /// The error that the user's last answer caused.
     package let problem: Failure?
-    /// Where the next answer may send the browser: an address of the client, or the origin of the window that opened
+    /// The target of the browser when the login ends: an address of the client, or the origin of the window that opened
     /// the popup.
     package let end: End
     /// The new lifetime, in seconds, of the cookie in the browser; nil if the login needs no cookie.
@@ -36,13 +37,13 @@ package struct FactorQuestion: Sendable {
 /// A user's answer on the page that asks for a second factor, already parsed.
 package enum FactorQuestionAnswer: Sendable {
     case choose(ObjectID)
-    /// Send a one-time code.
+    /// The user asks for a one-time code of the factor with this id.
     case send(ObjectID)
     case show(ObjectID?, FactorResponse)
-    /// Choose another kind of factor to enrol.
+    /// The user wants to choose another kind of factor to enrol.
     case chooseKind
     case enrol(EnrolmentRequest)
     case confirm(draft: String, FactorResponse)
-    /// Continue after the user has kept the recovery codes.
+    /// The user has kept the recovery codes and continues.
     case goOn
 }

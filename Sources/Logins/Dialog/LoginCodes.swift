@@ -80,8 +80,8 @@ package struct LoginCodes: Sendable {
 
     /// Checks a PKCE verifier against the challenge from the beginning of the login (RFC 7636 §4.6).
     ///
-    /// A verifier is also refused if the login has no challenge: an attacker has removed the challenge (RFC 9700
-    /// §4.8.2).
+    /// A verifier is also refused if the login began without a challenge, since an attacker may have removed the
+    /// challenge from the request (RFC 9700 §4.8.2).
     private static func check(_ codeVerifier: Secret?, against codeChallenge: String?) throws(Failure) {
         switch (codeVerifier, codeChallenge) {
         case (nil, nil): return

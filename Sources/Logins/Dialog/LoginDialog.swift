@@ -65,7 +65,7 @@ package struct LoginDialog: Sendable {
     ///   - request: The client's request.
     ///   - provider: The provider of the dialog.
     ///   - loaded: The application.
-    ///   - addresses: Returns this service's addresses.
+    ///   - addresses: The addresses of this service for the dialog.
     /// - Returns: The address for the browser. If the client sent a challenge, it is the address of the provider's
     ///   dialog. Otherwise, it is the address of a page of this service, which sets a cookie and leads to the dialog.
     ///   Only a browser with this cookie can end the login.

@@ -9,16 +9,15 @@ import Store
 extension LoginDialog {
     /// Decrypts the `state` in a dialog's response, and uses it up if the response has a code.
     ///
-    /// For a response with an error, the database is not written, and the browser may repeat the request. So only a
-    /// response with a code adds a row to the database, and the provider then checks the code. A request from another
-    /// browser does not use up the state either: the browser that began the login may still end it.
+    /// A response with an error is not recorded in the database, so the browser may repeat the request. A request from
+    /// another browser does not use up the `state` either, so the browser that began the login may still end it.
     ///
     /// - Parameters:
     ///   - answer: The provider's response, in the browser's request.
     ///   - provider: The provider of the dialog.
     ///   - browser: The cookie of the browser, if any.
     ///   - loaded: The application.
-    /// - Returns: The state.
+    /// - Returns: The decrypted state.
     /// - Throws: `login_state_invalid`; `store_unavailable` and similar errors.
     func takeState(
         of answer: DialogAnswer,

@@ -10,7 +10,7 @@ package struct VerifiedFactor: Sendable {
     let proof: FactorProof
     /// The id for the user whom the login creates; nil if the user already exists.
     let freshID: ObjectID?
-    /// The hash that identifies the pending login as used.
+    /// The hash that the database stores to mark the pending login as used.
     ///
     /// If two login codes come from one pending login, only one of them logs in.
     let pendingHash: [UInt8]

@@ -35,9 +35,9 @@ extension MasterKeys {
 }
 
 extension ChangeAuthor {
-    /// Returns the author, for the audit log, of changes that a provider causes.
+    /// Returns the author that the audit log names for a change that a provider's request causes.
     ///
-    /// Its name has a colon, which no operator's name has.
+    /// The name of the author is `provider:` and the provider's name. No operator's name has a colon.
     package static func provider(_ name: ProviderName, by call: String) -> ChangeAuthor {
         ChangeAuthor(name: "provider:\(name)", source: call)
     }

@@ -4,7 +4,7 @@ package import Providers
 package import Secrets
 package import Store
 
-/// The result of revoking our permissions at one app of a provider.
+/// The provider's response to a request to withdraw the permissions that a user granted to an app.
 package struct PermissionRevocation: Sendable {
     package let provider: ProviderName
     /// The provider's display name.
@@ -12,7 +12,7 @@ package struct PermissionRevocation: Sendable {
     package let app: ProviderAppID
     package let removal: PermissionRemoval
 
-    /// A warning for an operator; nil after a successful revocation.
+    /// A warning for an operator if the provider did not withdraw the permissions; nil otherwise.
     package var warning: String? {
         let advice = "The person can remove the app at \(title), under \"Apps and websites\" of the settings."
         switch removal {
@@ -28,11 +28,11 @@ package struct PermissionRevocation: Sendable {
     }
 }
 
-/// The revoker of our permissions at a provider, after the service has deleted a user's data.
+/// Asks providers to withdraw the permissions that a user granted to the operator's apps.
 ///
-/// The revocation follows the transaction that deletes the data. The data stays deleted, whatever the provider
-/// responds. The audit log has the result next to the erasure. If the revocation fails, only the user can remove the
-/// permissions, at the provider.
+/// The service does so after the transaction that deletes the user's data or unlinks an identity. That change remains,
+/// whatever the provider responds. The audit log records the result. If the provider does not withdraw the permissions,
+/// only the user can remove the app, at the provider.
 package struct PermissionRevoker: Sendable {
     let store: Store
     let masterKeys: MasterKeys
@@ -45,12 +45,12 @@ package struct PermissionRevoker: Sendable {
         self.masterKeys = masterKeys
     }
 
-    /// The timeout for all tokens together.
+    /// The timeout for the requests about all tokens together.
     ///
-    /// The service cannot repair a failure, so no client waits longer for one.
+    /// A client waits for these requests, and the service cannot repair their failure.
     private static let timeout = Duration.seconds(5)
 
-    /// Revokes, at the providers, the permissions of tokens that the service no longer keeps.
+    /// Asks the providers to withdraw the permissions of tokens that the service no longer keeps.
     ///
     /// - Parameters:
     ///   - tokens: The tokens as they were stored.

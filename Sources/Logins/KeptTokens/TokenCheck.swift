@@ -26,7 +26,7 @@ package struct RefreshedUser: Sendable {
     package let missingPermissions: [String]
 }
 
-/// The check of kept tokens with their providers: for background work, for clients and for operators.
+/// Checks kept provider tokens with their providers: in the background, for clients and for operators.
 package struct TokenCheck: Sendable {
     let store: Store
     let masterKeys: MasterKeys
@@ -42,7 +42,7 @@ package struct TokenCheck: Sendable {
         self.clock = clock
     }
 
-    /// Checks the kept token of one identity in the background, after this instance has claimed the check.
+    /// Checks the kept token of one identity in the background.
     ///
     /// Exchanges the token if the application wants a longer-lived one. Then checks whether the token is valid. Fetches
     /// the profile if it is due.
@@ -50,9 +50,9 @@ package struct TokenCheck: Sendable {
     /// - Parameters:
     ///   - identity: The identity with its kept token.
     ///   - loaded: The application of the identity.
-    ///   - deadline: The expiry of the claim.
+    ///   - deadline: The time until which other instances leave the check to this instance.
     /// - Returns: The result, and whether the token was exchanged; nil if no exchange was due.
-    /// - Throws: An error if nothing could be written. The claim then expires.
+    /// - Throws: An error if nothing could be written. After the deadline, any instance may check the token.
     package func run(
         _ identity: KeptIdentity,
         of loaded: LoadedApplication,
@@ -97,16 +97,18 @@ package struct TokenCheck: Sendable {
         return (result, wantsLonger ? false : nil)
     }
 
-    /// A provider's verdict on a kept token, with the profile.
+    /// A provider's response about a kept token: whether the token is valid, and the profile.
     ///
-    /// A client or an operator waits for it.
+    /// It is fetched for a client or an operator that waits for the result.
     package struct Reading: Sendable {
         fileprivate let verdict: TokenVerdict
         fileprivate let provider: ProviderName
         fileprivate let fields: String
         fileprivate let loaded: LoadedApplication
 
-        /// Returns whether the provider would still get the same request under the application's current configuration.
+        /// Returns whether the response is still usable after a change of the application's configuration.
+        ///
+        /// It is usable if the service would send the same request to the provider under the new configuration.
         package func isAnswer(for loaded: LoadedApplication) throws(Failure) -> Bool {
             guard loaded !== self.loaded else { return true }
             let plan = try loaded.plan(for: provider, clientMapping: nil)
@@ -114,9 +116,9 @@ package struct TokenCheck: Sendable {
         }
     }
 
-    /// Fetches the profile for a client or an operator that waits.
+    /// Checks a kept token with the provider and fetches the profile, for a client or an operator that waits.
     ///
-    /// The requests to the provider are those of a login.
+    /// The requests to the provider are the same as at a login. Nothing is written.
     ///
     /// - Throws: `provider_not_configured` or `provider_misconfigured` if the application cannot send requests about
     ///   the identity.
@@ -136,7 +138,7 @@ package struct TokenCheck: Sendable {
         return Reading(verdict: verdict, provider: identity.key.provider, fields: fields, loaded: loaded)
     }
 
-    /// Writes a verdict and a profile that `read` has fetched, for a client or an operator that waits.
+    /// Writes the result of `read` to the database: the profile, or the consequences of an invalid token.
     ///
     /// - Returns: The user after the write; nil if a login has brought another token in the meantime.
     /// - Throws: The error that a login with the token would have. Before that, the method writes the consequences for
@@ -215,10 +217,10 @@ package struct TokenCheck: Sendable {
 
     // MARK: Writing
 
-    /// Writes the verdict of a background check.
+    /// Writes the result of a token check in the background.
     ///
-    /// If the mapping or the users table refuses the profile, the method writes the verdict without the profile and
-    /// reports no error: the token is still valid.
+    /// If the profile does not fit the mapping or the users table, the method writes the result without the profile and
+    /// reports no error, since the token is still valid.
     private func writeInBackground(
         _ verdict: TokenVerdict,
         _ identity: KeptIdentity,
@@ -289,9 +291,9 @@ package struct TokenCheck: Sendable {
         }
     }
 
-    /// Writes a profile by the stored mapping.
+    /// Writes a profile to the user's properties by the stored mapping.
     ///
-    /// It writes the same as a login, without a session.
+    /// The properties are the same as after a login, but no session is opened.
     private func write(
         _ profile: JSONObject,
         scopes: [String],

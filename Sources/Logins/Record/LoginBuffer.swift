@@ -1,10 +1,11 @@
 import Domain
 package import Store
 
-/// A bounded buffer of logins that the database does not have yet.
+/// A bounded buffer of logins that are not written to the database yet.
 ///
-/// The buffer contains rows of all successful logins and of some refused ones, and counts of all logins. The number of
-/// rows of refused logins is limited within a turn. The buffer has no clock: its owner ends each turn by `endTurn`.
+/// The buffer contains rows of all successful logins and of some refused ones, and counts of all logins. Time is
+/// divided into turns, and the number of rows of refused logins in each turn is limited. The buffer has no clock: its
+/// owner ends each turn with `endTurn`.
 package struct LoginBuffer: Sendable {
     /// The maximum number of rows of refused logins between two calls of `endTurn`.
     private let maxPerTurn: Int
@@ -40,9 +41,9 @@ package struct LoginBuffer: Sendable {
         if let leftOut = turn.add(record) { leave(leftOut) }
     }
 
-    /// Ends a turn.
+    /// Ends a turn: a period in which the buffer accepts a limited number of refused logins.
     ///
-    /// The next turn has room for as many refused logins again. If too many rows wait, drops some.
+    /// If too many rows wait for the database, drops some of them.
     ///
     /// - Returns: The number of logins in the turn that were not counted, because the buffer has too many counts.
     package mutating func endTurn() -> Int64 {
@@ -62,14 +63,14 @@ package struct LoginBuffer: Sendable {
         return Batch(records: records, counts: counts)
     }
 
-    /// Takes back a batch that could not be written.
+    /// Returns a batch to the buffer, after the database has not accepted it.
     package mutating func putBack(_ batch: Batch) {
         waiting = batch.records + waiting
         for (kind, number) in batch.counts { count(kind, number) }
         trim()
     }
 
-    /// Drops the rows of a batch and keeps its counts.
+    /// Drops the rows of a batch, and returns its counts to the buffer.
     package mutating func leave(_ batch: Batch) {
         for (kind, number) in batch.counts { count(kind, number) }
         for record in batch.records { leave(record) }
@@ -111,12 +112,12 @@ package struct LoginBuffer: Sendable {
     }
 }
 
-/// Rows of logins, collected until the turn of the buffer ends: all successful logins, and some refused ones.
+/// Rows of the logins in one turn of the buffer: all successful logins, and a limited number of refused ones.
 ///
-/// A thousand refused logins in a second hide neither the successful login among them nor the refused logins of others.
-/// If there is no room for a further row, the application with the most rows loses a row. Within this application, the
-/// source with the most rows loses it. The application or source must have at least two rows more than that of the
-/// further row; otherwise, the further row is dropped.
+/// A flood of refused logins hides neither a successful login nor the refused logins of other applications and sources.
+/// When the limit is reached, a further refused login takes the place of another one: of the application with the most
+/// rows and, in that application, of the source with the most rows. This requires that this application or source has
+/// at least two rows more than that of the further login. Otherwise, the further login is dropped.
 struct LoginSample: Sendable {
     private let max: Int
     private var kept = 0
@@ -171,9 +172,9 @@ private struct RefusedLogins: Sendable {
         sources[record.network, default: []].append(record)
     }
 
-    /// Returns whether another source has at least two rows more than the source of a login.
+    /// Returns whether the source with the most rows has at least two rows more than the source of a login.
     ///
-    /// If so, the caller drops a row of the other source to make room for the login.
+    /// If so, the caller drops a row of that source to make room for the login.
     func hasLargerSource(than record: LoginRecord) -> Bool {
         let own = sources[record.network]?.count ?? 0
         return sources.values.contains { $0.count > own + 1 }
@@ -191,15 +192,16 @@ private struct RefusedLogins: Sendable {
 }
 
 extension LoginRecord {
-    /// Whether the log gets a row of this login, however many logins there are.
+    /// Whether the log always gets a row of this login, even during a flood of logins.
     ///
-    /// It gets a row of each successful login. It also gets a row of each login that lacks only the second factor,
-    /// since such a login takes an account or a stolen password.
+    /// This applies to each successful login. It also applies to each login that lacks only the second factor: its
+    /// sender has an account or a stolen password, so an attacker cannot send many of them.
     fileprivate var isAlwaysListed: Bool {
         outcome != .refused || reason == .secondFactorRequired || reason == .secondFactorEnrolmentRequired
     }
 
-    /// The source of the login: an IPv4 address, or the /64 of an IPv6 address, since one user has a whole /64.
+    /// The network of the client: an IPv4 address, or the /64 prefix of an IPv6 address, since one user has a whole
+    /// /64.
     fileprivate var network: String {
         guard let source else { return "" }
         guard source.utf8.contains(UInt8(ascii: ":")) else { return source }

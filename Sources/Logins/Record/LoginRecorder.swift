@@ -4,10 +4,10 @@ import Metrics
 import NIOConcurrencyHelpers
 package import Store
 
-/// The writer of the log of logins, which operators read.
+/// Writes the log of logins, which operators read, to the database.
 ///
-/// Each login passes its outcome to the recorder without a wait. The recorder writes in the background. While the
-/// database accepts no rows, they wait in a bounded buffer.
+/// A login hands its outcome to the recorder and does not wait. The recorder writes in the background. While the
+/// database accepts no rows, the rows wait in a bounded buffer.
 package final class LoginRecorder: Sendable {
     private let store: Store
     private let clock: WallClock
@@ -17,7 +17,7 @@ package final class LoginRecorder: Sendable {
     private let unlisted = Counter(label: "federation_login_log_total", dimensions: [("result", "unlisted")])
     private let uncounted = Counter(label: "federation_login_log_total", dimensions: [("result", "uncounted")])
 
-    /// The interval between two writes, in each of which the buffer begins a new turn.
+    /// The interval between two writes to the database.
     private static let interval = Duration.seconds(1)
     /// The maximum number of rows in one write.
     private static let maxInBatch = 500
@@ -35,14 +35,14 @@ package final class LoginRecorder: Sendable {
         buffer = NIOLockedValueBox(LoginBuffer(maxPerTurn: rowsPerSecond))
     }
 
-    /// Adds a login to the buffer.
+    /// Adds the outcome of a login to the buffer of logins to write.
     @Sendable
     package func hear(_ login: LoginOutcome) {
         let record = LoginRecord(login, at: clock.milliseconds)
         buffer.withLockedValue { $0.add(record) }
     }
 
-    /// Writes until the task is cancelled, then writes the remaining rows once.
+    /// Writes the buffered logins every second until the task is cancelled, and then once more.
     package func run() async {
         var isTaken = true
         while !Task.isCancelled {

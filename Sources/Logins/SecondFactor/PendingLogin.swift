@@ -23,11 +23,11 @@ package struct LoginClient: Sendable {
     package var deviceHash: [UInt8]? { trustedDevice.flatMap { OneTimeToken(received: $0.reveal()) }?.hash }
 }
 
-/// The first factor of a login.
+/// The first factor of a login that needs a second one.
 package enum FirstFactor: Sendable {
     /// A verified login by a provider.
     case provider(VerifiedLogin, guest: GuestClaim?)
-    /// A password. The value is the stored one that the sent password was compared with.
+    /// A right password. The value is the stored password hash that the password was compared with.
     case password(StoredPassword)
 }
 
@@ -62,8 +62,8 @@ struct PendingLogin: EncryptedInTransit {
     let previousToken: SessionToken?
     /// The time at which the operation began.
     ///
-    /// For a login with a first factor, it is the time of the write by the database's clock; otherwise, it is the time
-    /// of this instance.
+    /// For a login with a first factor, it is the time, by the database's clock, of the attempt to write the login.
+    /// Otherwise, it is the time by the clock of this instance.
     let begunAt: StoreMoment
     let endsAt: Int64
 

@@ -74,7 +74,7 @@ package final class PendingLogins: Sendable {
         return failure.adding(details(of: pending, holder.factors, in: application))
     }
 
-    /// Begins a pending operation for a mailed link that sets a password and needs a second factor.
+    /// Creates the pending operation of a mailed link that sets a password and needs a second factor.
     package func begun(
         forLink tokenHash: [UInt8],
         of user: ObjectID,
@@ -111,7 +111,7 @@ package final class PendingLogins: Sendable {
         return PendingLink(pending: pending, text: Secret(text))
     }
 
-    /// Returns the members of `errorData` that a client needs to go on with a password reset by a link.
+    /// Returns the members of `errorData` that a client needs to show a second factor for a password reset by a link.
     package func details(
         of pending: PendingLink,
         _ factors: [StoredFactor],
@@ -120,7 +120,7 @@ package final class PendingLogins: Sendable {
         details(of: pending.pending, factors, in: application)
     }
 
-    /// Returns the members of `errorData` that a client needs to go on with a pending login.
+    /// Returns the members of `errorData` that a client needs to show or enrol a second factor for a pending login.
     func details(
         of pending: PendingLogin,
         _ factors: [StoredFactor],

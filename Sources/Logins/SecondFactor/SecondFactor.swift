@@ -130,7 +130,8 @@ package final class SecondFactor: Sendable {
 
     /// Begins a step-up of a session.
     ///
-    /// - Returns: The members that `errorData` has in the failure of a pending login.
+    /// - Returns: The members `pending`, `factors` and `expires`, which are the same as in `errorData` of a login that
+    ///   needs a second factor.
     /// - Throws: `session_invalid`; `factor_not_offered` if the user has no factor.
     package func startReauthentication(
         of token: SessionToken?,
@@ -156,9 +157,12 @@ package final class SecondFactor: Sendable {
         return pendings.details(of: pending, factors, in: loaded.application)
     }
 
-    /// Begins a login by a passkey alone, before the user is known.
+    /// Begins a login by a passkey alone.
     ///
-    /// - Returns: `pending`, `publicKey` and `expires`.
+    /// The service does not know yet which user logs in.
+    ///
+    /// - Returns: A JSON object with `pending` (the encrypted pending login), `publicKey` (the options for the passkey)
+    ///   and `expires`.
     /// - Throws: `factor_not_offered` if the application does not allow logins by a passkey.
     package func startPasskeyLogin(
         by client: LoginClient,
@@ -235,10 +239,10 @@ package final class SecondFactor: Sendable {
         }
     }
 
-    /// Returns the factor that the user has shown, after checking it.
+    /// Checks the second factor of a request, and returns the factor.
     ///
-    /// A retry is not checked again if its session exists: the first request has passed the check and used up the
-    /// factor.
+    /// If the request is a retry and the session of the first request exists, the factor is not checked again: the
+    /// first request has used it up.
     private func shown(
         by answer: FactorAnswer,
         of user: ObjectID,
@@ -420,9 +424,7 @@ package final class SecondFactor: Sendable {
         return LoginResult(user: user, token: token, created: false)
     }
 
-    /// Performs the request that finishes a login with a second factor.
-    ///
-    /// Reports the outcome as the outcome of the login.
+    /// Runs the part of a login that follows the second factor, and reports the outcome as that of the login.
     func telling(
         of firstFactor: FirstFactor,
         in loaded: LoadedApplication,
@@ -453,12 +455,14 @@ extension PendingLogin {
         return password.login
     }
 
-    /// The hash that the database stores when the pending login is used, so that it is single-use.
+    /// The hash that the database stores when the pending login is used.
+    ///
+    /// A second use finds the hash and is refused.
     var hash: [UInt8] { Digest.sha256("pending login " + Base64URL.encode(occasion.bytes)) }
 
-    /// Returns the record by which the write uses up the pending login.
+    /// Returns the record by which the database marks the pending login as used.
     ///
-    /// The pending login becomes invalid if our access to the identity ends after the login became pending.
+    /// If the user's consent at the provider is revoked after the login became pending, the pending login is refused.
     func once(by answer: FactorAnswer, _ random: RandomSource) -> SingleUse {
         .pendingLogin(hash, begunAt: begunAt, owner: answer.idempotencyKey?.owner ?? random.bytes(16))
     }

@@ -1,7 +1,7 @@
 import Domain
 
 extension Mail {
-    /// Returns a mail of a template about a fictitious user, as an example.
+    /// Returns an example mail about a fictitious user, made for the given template.
     static func example(of template: Template) -> Mail {
         let (link, name) = (Secret("https://users.example.com/example/page?token=EXAMPLE"), "Ann")
         return switch template {

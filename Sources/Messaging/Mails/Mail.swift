@@ -1,32 +1,33 @@
 package import Domain
 
-/// The subject matter of a mail, with the values for the mail's template.
+/// What a mail is about, with the values that its template shows.
 ///
-/// Users choose `name` themselves. So a mail omits the name if a mail program would turn the name into a link.
+/// The values `name` are names that users have chosen. A mail omits the name if a mail program would turn it into a
+/// link.
 package enum Mail: Sendable {
     /// A link to set a new password, and its lifetime.
     case passwordReset(link: Secret, minutes: Int, name: String?)
-    /// A link to confirm the address, and its lifetime.
+    /// A link to confirm the user's e-mail address, and the lifetime of the link.
     case emailConfirmation(link: Secret, hours: Int, name: String?)
-    /// The password has changed.
+    /// A notice that the account's password has changed.
     ///
-    /// A reader who has not changed it must act.
+    /// A user who did not change the password must act.
     case passwordChanged(name: String?)
-    /// An identity was linked, and can now log in.
+    /// A notice that a provider's identity was linked to the account, so that the user can now log in with it.
     ///
-    /// A reader who has not linked it must act.
+    /// A user who did not link the identity must act.
     case identityLinked(provider: String, name: String?)
-    /// The address has changed.
+    /// A notice that the account's e-mail address has changed.
     ///
-    /// The link, if there is one, undoes this change and all later changes.
+    /// The link, if there is one, undoes this change and all later changes. The link expires after `days` days.
     case emailChanged(link: Secret?, days: Int, name: String?)
-    /// The login name has changed.
+    /// A notice that the account's login name has changed.
     ///
-    /// The link, if there is one, undoes this change and all later changes.
+    /// The link, if there is one, undoes this change and all later changes. The link expires after `days` days.
     case loginChanged(link: Secret?, days: Int, name: String?)
-    /// An identity of the provider was unlinked; without a provider, the password was removed.
+    /// A notice that a login method was removed: the provider's identity or, if `provider` is nil, the password.
     ///
-    /// The link, if there is one, undoes this change and all later changes.
+    /// The link, if there is one, undoes this change and all later changes. The link expires after `days` days.
     case loginMethodRemoved(provider: String?, link: Secret?, days: Int, name: String?)
     /// A one-time code for a login or, if `enrols` is true, for the enrolment of a second factor; and the code's
     /// lifetime.
@@ -69,7 +70,7 @@ package enum Mail: Sendable {
             case .factorAdded, .factorRemoved:
                 Set(["application", "name", "link", "days"] + FactorKind.allCases.map(\.rawValue))
             case .invitation: ["application", "link", "days", "hours"]
-            case .accountDeleted: ["application", "name", "days"]
+            case .accountDeleted: ["application", "name", "days", "oneDay"]
             case .test: ["application"]
             }
         }
@@ -93,7 +94,7 @@ package enum Mail: Sendable {
         }
     }
 
-    /// Seconds after which the mail is of no use to its reader.
+    /// The number of seconds after which the mail is useless to its reader.
     var usefulSeconds: Int64 {
         switch self {
         case .passwordReset(_, let minutes, _), .factorCode(_, let minutes, _, _): Int64(clamping: minutes) &* 60
@@ -108,7 +109,7 @@ package enum Mail: Sendable {
         }
     }
 
-    /// The values for the template, except the name of the application.
+    /// The values of the template's variables, except the name of the application.
     var values: [String: String] {
         switch self {
         case .passwordReset(let link, let minutes, let name):
@@ -136,7 +137,9 @@ package enum Mail: Sendable {
             seconds < 172_800
                 ? ["link": link.reveal(), "hours": String(seconds / 3600)]
                 : ["link": link.reveal(), "days": String(seconds / 86_400)]
-        case .accountDeleted(let days, let name): Self.values(name: name, ["days": days > 0 ? String(days) : nil])
+        case .accountDeleted(let days, let name):
+            // Templates have words of their own for one day.
+            Self.values(name: name, ["days": days > 0 ? String(days) : nil, "oneDay": days == 1 ? "yes" : nil])
         case .test: [:]
         }
     }

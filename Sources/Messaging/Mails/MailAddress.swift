@@ -7,7 +7,7 @@ package struct MailAddress: Sendable, Equatable {
     /// The part after the `@`.
     let domain: String
 
-    /// Creates an address; nil for a text that is not a safe address.
+    /// Parses an e-mail address; nil for a text that is not a safe address.
     package init?(_ text: String) {
         let bytes = Array(text.utf8.prefix(255))
         guard bytes.count <= 254, let at = bytes.firstIndex(of: UInt8(ascii: "@")) else { return nil }

@@ -1,7 +1,7 @@
 /// The text of a mail, encoded in lines that every mail server accepts.
 ///
-/// Plain ASCII stays unencoded. So a simple tool can find the links of a mail in a developer's folder. Any other text
-/// becomes quoted-printable (RFC 2045 §6.7).
+/// Plain ASCII stays unencoded, so that simple tools can find the links in mails that a developer's instance writes to
+/// files. Any other text becomes quoted-printable (RFC 2045 §6.7).
 struct MailBody {
     let encoding: String
     let lines: [String]

@@ -2,13 +2,13 @@ package import Curl
 package import Domain
 import FoundationEssentials
 
-/// A way to deliver mails.
+/// How the service delivers mails: to an SMTP server or into a folder.
 package enum MailCarrier: Sendable {
-    /// The sending of mails to an SMTP server, which relays them to the recipients.
+    /// The service sends each mail to an SMTP server, which relays the mail to the recipient.
     case server(SMTPServer, client: CurlClient, limits: MailLimits)
-    /// The writing of mails into a folder, for development.
+    /// The service writes each mail to a file in a folder, for development.
     ///
-    /// Each mail is a file with the ending `.eml`.
+    /// The name of the file ends with `.eml`.
     case folder(MailFolder)
 
     func carry(_ mail: ComposedMail) async -> MailOutcome {
@@ -47,10 +47,10 @@ package enum MailCarrier: Sendable {
 
 /// The timeouts of requests to a mail server.
 package struct MailLimits: Sendable {
-    /// The timeout of sending one mail.
+    /// The timeout for sending one mail.
     ///
-    /// The timeout is long. If it passed while the server examines a mail, it would be unknown whether the server has
-    /// accepted the mail.
+    /// The timeout should be long. If it passes while the server is checking a mail, the service does not know whether
+    /// the server has accepted the mail.
     package var call: Duration
     /// The timeout until the server sends its greeting.
     package var connect: Duration
@@ -62,7 +62,7 @@ package struct MailLimits: Sendable {
 }
 
 extension MailOutcome {
-    /// Maps a failure to the outcome of the mail.
+    /// Decides from a failure of the SMTP exchange whether the mail is sent again later.
     fileprivate init(_ failure: SMTPFailure) {
         self =
             switch failure {
@@ -79,7 +79,7 @@ extension MailOutcome {
 }
 
 extension SMTPReply {
-    /// Code and words, for a human at a terminal.
+    /// The code and the text of the server's reply, to be shown to an operator at a terminal.
     fileprivate var text: String { "\(code) \(words)" }
 }
 

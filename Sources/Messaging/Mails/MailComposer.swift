@@ -16,7 +16,7 @@ extension ComposedMail: CustomStringConvertible, CustomReflectable {
     package var customMirror: Mirror { Mirror(self, children: [:]) }
 }
 
-/// The texts of a mail, in one language.
+/// The subject and the body texts of a mail, in one language.
 package struct WrittenMail: Sendable {
     package let language: String
     package let subject: String

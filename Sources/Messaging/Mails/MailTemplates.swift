@@ -3,7 +3,7 @@
 /// A template consists of three files: `passwordReset.en.subject`, `.txt` and `.html`. A file in the deployment's
 /// folder replaces the shipped file of the same name.
 package struct MailTemplates: Sendable {
-    /// The maximum number of bytes in a file.
+    /// The maximum size of a template file, in bytes.
     ///
     /// A larger text does not fit into a mail.
     package static let maxFileBytes = 65_536
@@ -29,11 +29,11 @@ package struct MailTemplates: Sendable {
     /// Returns the shipped templates.
     package static func shipped() throws(Problems) -> MailTemplates { try MailTemplates(files: [:]) }
 
-    /// Reads the shipped templates and the files that replace them.
+    /// Reads the shipped templates, of which the given files replace those with the same names.
     ///
-    /// - Parameter files: The contents of the files, by file name.
-    /// - Throws: All errors. An error is a file that belongs to no template, or a template without one of its three
-    ///   files.
+    /// - Parameter files: The contents of the files. The keys are the file names.
+    /// - Throws: ``Problems`` with all errors: files that belong to no template, templates without one of their three
+    ///   files, and errors in the texts.
     package init(files: [String: String]) throws(Problems) {
         var problems: [String] = []
         var parts: [Key: [Part: TemplateText]] = [:]

@@ -1,4 +1,4 @@
-/// An address with an optional display name, as in a header.
+/// An e-mail address with an optional display name, as the header of a mail contains it.
 ///
 /// This is the `mailbox` of RFC 5322 §3.4, with non-ASCII letters in names (RFC 6532).
 package struct Mailbox: Sendable {
@@ -28,8 +28,8 @@ package struct Mailbox: Sendable {
 
 /// An error in the text of a mailbox (RFC 5322 §3.4).
 ///
-/// The description is a sentence without its subject, such as the name of the setting with the text. It contains no
-/// part of the text.
+/// The description is a sentence without a subject, such as "is too long". The caller puts the name of the wrong
+/// setting before it. The description contains no part of the text.
 package enum MailboxProblem: String, Error, CustomStringConvertible {
     case noAddress = "must be an address, or a name and an address: The Shop <no-reply@shop.example>"
     case several =

@@ -20,7 +20,7 @@ package struct Mailer: Sendable {
         self.carrier = carrier
     }
 
-    /// Composes a mail, and returns it with the time after which it is of no use.
+    /// Composes a mail, and returns it together with the time after which the mail is useless to its reader.
     ///
     /// Later changes of the templates do not affect the mail.
     ///
@@ -48,7 +48,7 @@ package struct Mailer: Sendable {
     /// The languages in which all mails have templates.
     package var languages: [String] { composer.templates.languages }
 
-    /// The name of the sender, for mails without an application.
+    /// The display name in the sender's address, for mails that no application sends; `Federation` if it has no name.
     package var senderName: String { composer.sender.name ?? "Federation" }
 
     /// Returns the texts of an example mail about a fictitious user.
@@ -68,8 +68,8 @@ package struct Mailer: Sendable {
 
 /// The outcome of an attempt to send a mail.
 ///
-/// `problem` is for logs: it contains no address and no words of the server. `answer` is the server's reply, for a
-/// human at a terminal. The reply may contain the address.
+/// `problem` is a text for logs. It contains no address and no words of the mail server. `answer` is the mail server's
+/// reply, to be shown to an operator at a terminal. It may contain the address.
 package enum MailOutcome: Sendable {
     /// The server has accepted the mail, with this reply.
     case accepted(answer: String)

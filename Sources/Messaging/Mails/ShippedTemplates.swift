@@ -1,4 +1,4 @@
-/// The shipped templates, by file name.
+/// The mail templates that the service contains, by file name.
 enum ShippedTemplates {
     static let files: [String: String] = [
         "passwordReset.de.subject": text(PackageResources.passwordReset_de_subject),

@@ -1,8 +1,9 @@
 /// A text of a template, with a subset of Mustache: variables and sections.
 ///
 /// `{{link}}` shows a value. `{{#name}}…{{/name}}` appears only if there is a value, `{{^name}}…{{/name}}` only if
-/// there is none. The parser checks all names, so no mail lacks a value. A Mustache library has further features, and
-/// each would have to be refused. It would also link all of Foundation, which has 40 MB.
+/// there is none. The parser checks all names, so no mail lacks a value. The service uses no Mustache library, since it
+/// would have to refuse the further features of such a library. A library would also add all of Foundation, 40 MB, to
+/// the program.
 struct TemplateText: Sendable {
     private let parts: [Part]
 
@@ -30,9 +31,9 @@ struct TemplateText: Sendable {
         parts = try reader.end()
     }
 
-    /// Returns the text with its values.
+    /// Returns the text, in which each variable is replaced by its value.
     ///
-    /// `escape` escapes each value for the format of the text.
+    /// The closure `escape` escapes the values for the format of the text, such as HTML.
     func filled(with values: [String: String], escape: (String) -> String) -> String {
         func fill(_ parts: [Part], into filled: inout String) {
             for part in parts {

@@ -5,11 +5,11 @@ import Metrics
 package import Secrets
 package import Store
 
-/// The delivery of the mails in the queue, soon after they are enqueued.
+/// Sends the mails in the queue, soon after they are enqueued.
 ///
-/// Any number of instances deliver concurrently. A mail is marked before it is sent, so no event causes two mails. A
-/// failure that certainly left the mail unsent is retried with a growing backoff. If the outcome is uncertain, there is
-/// no retry (docs/operations/install.md#mail).
+/// Any number of instances may send mails at the same time. Before an instance sends a mail, it marks the mail in the
+/// queue, so that no other instance sends the mail, too. If a mail was certainly not sent, it is sent again after a
+/// growing backoff. If the outcome is uncertain, the mail is not sent again (docs/operations/install.md#mail).
 package struct MailDelivery: Sendable {
     let store: Store
     let directory: ApplicationDirectory
@@ -29,7 +29,7 @@ package struct MailDelivery: Sendable {
         ///
         /// The time must be longer than any sending takes.
         package var lostAfter: Duration
-        /// How long the mails of one application are sent before the next application has its turn.
+        /// How long the mails of one application are sent before those of the next application are sent.
         package var turn: Duration
 
         package init(
@@ -45,7 +45,7 @@ package struct MailDelivery: Sendable {
 
     /// The maximum number of concurrent mails of one instance.
     private static let concurrentMails = 4
-    /// Seconds after which an unsent mail is given up.
+    /// The number of seconds in the queue after which a mail is given up, if it could not be sent.
     private static let timeout: Double = 86_400
     private static let longestPause: Int64 = 6 * 3600
     /// The time that sent mails have spent in the queue.
@@ -94,7 +94,7 @@ package struct MailDelivery: Sendable {
         while await deliverInTurn(), !Task.isCancelled {}
     }
 
-    /// Lets each application in turn send for a limited time.
+    /// Sends mails of each application in turn, for a limited time each.
     ///
     /// So no mail waits until all mails of another application are sent.
     ///
@@ -165,7 +165,9 @@ package struct MailDelivery: Sendable {
         }
     }
 
-    /// Returns the backoff in seconds: one minute after the first attempt, then twice the former, at most six hours.
+    /// Returns the time in seconds before the next attempt to send a mail, by the number of attempts so far.
+    ///
+    /// The time is one minute after the first attempt. It doubles with each further attempt, up to six hours.
     package static func pause(after attempts: Int) -> Int64 {
         min(60 << Int64(max(0, min(attempts, 12) - 1)), longestPause)
     }

@@ -31,14 +31,14 @@ package struct MailQueue: Sendable {
 
     package var canSendMail: Bool { mailer != nil }
 
-    /// Enqueues a mail for delivery in the background, which usually follows within moments.
+    /// Enqueues a mail, which is usually sent in the background within moments.
     ///
     /// - Parameters:
     ///   - mail: The subject matter.
     ///   - event: The cause of the mail, such as `passwordReset/` and the hash of its token. The same event never
     ///     causes a second mail.
     ///   - address: The address of the recipient, as stored with the user.
-    ///   - locale: The user's `blUserLocale`.
+    ///   - locale: The locale of the user, from the property `blUserLocale`; nil if unknown.
     ///   - user: The user whom the mail is about. The erasure of the user cancels the mail. Nil before the user exists.
     ///   - loaded: The application.
     /// - Throws: `mail_off` without a mail server; `email_invalid` for an address that no mail server accepts;

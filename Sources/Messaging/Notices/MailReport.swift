@@ -3,9 +3,9 @@ import Logging
 import Metrics
 import Store
 
-/// The results of one poll of an application's mail queue: numbers of mails by outcome, and an error.
+/// The results of one poll of an application's mail queue: the number of mails by outcome, and the latest error.
 ///
-/// The report names no recipient. A reader of the log must not learn to whom the mails were sent.
+/// The report names no recipient, since readers of the log must not learn to whom mails were sent.
 struct MailReport {
     /// The number of mails that were given up, since an instance began to send them and never recorded an outcome.
     var lost = 0

@@ -6,17 +6,15 @@ package import Logging
 package import Secrets
 package import Store
 
-/// A single-use link in a mail.
-///
-/// It leads to a page of this service.
+/// A single-use link that a mail contains, and that leads to a page of this service.
 package struct MailedLink: Sendable {
     package let purpose: EmailTokenPurpose
     package let token: OneTimeToken
 
     /// Returns the URL of the page to which the link leads.
     ///
-    /// No part of the URL comes from a request, since a client could forge it, such as `Host`. The URL has no API key,
-    /// since anyone may read the mail (T-71).
+    /// No part of the URL comes from a request, since a client could forge values such as the header `Host`. The URL
+    /// contains no API key, since anyone may read the mail (T-71).
     package func address(at publicURL: String, of application: ApplicationID) -> Secret {
         Self.address(of: purpose.page, token, at: publicURL, of: application)
     }
@@ -31,21 +29,21 @@ package struct MailedLink: Sendable {
     }
 }
 
-/// Links that are mailed to users.
+/// Makes single-use links, such as those to reset a password, and mails them to users.
 package struct MailedLinks: Sendable {
     let store: Store
     let queue: MailQueue
     let attempts: AttemptCounter
     let address: PublicAddress
     let pseudonyms: Pseudonyms
-    /// The limit on requested mails that are still in progress after the client has its response.
+    /// Limits how many requested mails may be in progress after the response to the client has been sent.
     let afterReplies = ConcurrencyLimit<ApplicationID>(limit: Self.askedForAtOnce)
     let limits: Limits
     let random: RandomSource
 
-    /// The maximum number of requested mails in progress on this instance.
+    /// The maximum number of requested mails that this instance prepares in the background at the same time.
     ///
-    /// The clients that requested them have their responses already.
+    /// The clients that requested the mails already have their responses.
     private static let askedForAtOnce = 256
 
     package init(
@@ -82,14 +80,14 @@ package struct MailedLinks: Sendable {
         return url
     }
 
-    /// Makes a link for a user, and stores the hash of its token.
+    /// Makes a link for a user, and stores the hash of the token in the link.
     ///
     /// - Parameters:
     ///   - purpose: The purpose of the link.
     ///   - user: The user to whom the address belongs.
     ///   - email: The address as it is stored.
-    ///   - onlyConfirms: Whether the link can only confirm the address and cannot set a password. The receiver of such
-    ///     a link need not be able to read mails to the address.
+    ///   - onlyConfirms: Whether the link can only confirm the address and cannot set a password. This is for a link
+    ///     that may be given to somebody who cannot read mails to the address.
     ///   - loaded: The application.
     /// - Returns: The link, and the address of its page.
     /// - Throws: `mail_off`, `store_unavailable` and similar errors.
@@ -121,9 +119,10 @@ package struct MailedLinks: Sendable {
         MailedLink.address(of: Self.invitationPage, token, at: try base(), of: application)
     }
 
-    /// Composes the mail of an invitation, which the caller enqueues together with the invitation.
+    /// Composes the mail with the link of an invitation, and returns it without enqueuing it.
     ///
-    /// The mail counts towards the rate limit of mails to the recipient's mailbox.
+    /// The caller enqueues the mail in the same transaction as it stores the invitation. The mail counts towards the
+    /// rate limit of mails to the recipient's mailbox.
     ///
     /// - Throws: `mail_off`, `email_invalid`.
     package func invitation(
@@ -143,8 +142,9 @@ package struct MailedLinks: Sendable {
         )
     }
 
-    /// Waits for the application's turn to update its rate limits, and then runs a body that enqueues mails and counts
-    /// them.
+    /// Waits in the queue for rate-limit updates, and then runs a closure that counts mails towards rate limits.
+    ///
+    /// The queue limits how many updates run at the same time, and is fair between applications.
     package func counting<Result>(
         of application: Application,
         _ body: () async throws(Failure) -> Result
@@ -177,10 +177,10 @@ package struct MailedLinks: Sendable {
         )
     }
 
-    /// Sends a link to the user who has a login name, after the response to the client.
+    /// Mails a link to the user with the given login name, in the background.
     ///
-    /// So neither the response nor its duration shows whether a user has the login name (T-83). The application may
-    /// allow the response to show it.
+    /// The method returns before it is known whether a user has the login name. So neither the response to the client
+    /// nor its duration shows this (T-83). With `tellsUnknown`, the method looks for the user first.
     ///
     /// - Parameters:
     ///   - purpose: The purpose of the link.
@@ -188,7 +188,7 @@ package struct MailedLinks: Sendable {
     ///   - source: The source of the request.
     ///   - loaded: The application.
     ///   - logger: Gets a line with the pseudonym of the login name if no link is sent.
-    ///   - tellsUnknown: Whether the response shows that no user has the login name.
+    ///   - tellsUnknown: Whether the method throws `login_unknown` if no user has the login name.
     ///   - concerns: Returns whether the link is for the given user.
     /// - Throws: `mail_off`, `too_many_attempts`, `overloaded`; `login_unknown` if the application allows it.
     package func mailLink(
@@ -250,11 +250,11 @@ package struct MailedLinks: Sendable {
         }
     }
 
-    /// Returns whether a link may be sent to the user's stored address.
+    /// Returns whether a link that was requested with a login name may be sent to the user's stored address.
     ///
     /// If the login name is an address, it must be the stored address (T-38). With another login name, the stored
     /// address must be confirmed, or the user must have no identities. An unconfirmed address could come from a
-    /// provider (decision D6).
+    /// provider (decision D6). No link is sent to a disabled user.
     package static func goes(to user: User, by login: Login, whoHasIdentities hasIdentities: Bool) -> Bool {
         guard user.status != .disabled, let address = user.email.flatMap({ EmailAddress($0) }) else { return false }
         guard login.email == nil else { return address.login.hasSameBytes(as: login.key) }
@@ -265,7 +265,7 @@ package struct MailedLinks: Sendable {
     ///
     /// A link that an operator requests has no source and is counted only for the mailbox.
     ///
-    /// - Returns: The counts, which can be taken back if no link is sent.
+    /// - Returns: The counts, with which the caller can undo the counting if no link is sent.
     /// - Throws: `too_many_attempts`, and nothing is counted then.
     @discardableResult
     package func countLink(
@@ -283,7 +283,7 @@ package struct MailedLinks: Sendable {
     ///
     /// The source is not counted here, since the registration itself is counted for the source.
     ///
-    /// - Returns: The counts, which can be taken back if the registration fails.
+    /// - Returns: The counts, with which the caller can undo the counting if the registration fails.
     /// - Throws: `too_many_attempts`, and nothing is counted then.
     package func countConfirmation(
         of email: EmailAddress,

@@ -5,18 +5,18 @@ package import Logging
 import Secrets
 package import Store
 
-/// An address that receives notices.
+/// An e-mail address that receives notices about changes of an account.
 package struct NoticeAddress: Sendable {
     package let text: String
     /// Whether the owner of the account has confirmed the address.
     let isConfirmed: Bool
 }
 
-/// Notices to users about changes of their accounts, sent to every address that should receive them.
+/// Mails notices about changes of an account to every address of its user that should receive them.
 package struct Notices: Sendable {
     let store: Store
     let queue: MailQueue
-    /// The maker of links that undo a change; nil if notices contain no such links.
+    /// Makes the links that undo a change; nil if notices contain no such links.
     let links: MailedLinks?
     let attempts: AttemptCounter
     let limits: Limits
@@ -147,13 +147,14 @@ package struct Notices: Sendable {
         return addresses.filter { EmailAddress($0.text).map { logins.insert($0.login).inserted } ?? false }
     }
 
-    /// Composes a notice that counts towards the rate limit of the recipient's mailbox; nil for an address that cannot
-    /// receive mails.
+    /// Composes a notice about an account; nil for an address that cannot receive mails.
     ///
-    /// Without the count, a user could flood a mailbox that may belong to another human. A notice to a confirmed
-    /// address is counted for this account alone. So no other account with the same address can use up the count. A
-    /// thief who uses up the count through this account has sent the owner notices already, and their links undo all
-    /// later changes.
+    /// Every notice counts towards a rate limit. Otherwise a user could flood a mailbox that may belong to another
+    /// human.
+    ///
+    /// A notice to a confirmed address has a count for this account alone. So nobody can use up the count with another
+    /// account that has the same address. An attacker within this account can use up the count, but only by changes
+    /// whose notices the owner receives. The links in these notices undo all later changes.
     private func notice(
         _ mail: Mail,
         to address: NoticeAddress,

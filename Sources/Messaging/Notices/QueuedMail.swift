@@ -1,10 +1,10 @@
 import Domain
 import Encodings
 
-/// A mail in the queue, already composed.
+/// A composed mail in the queue, with its time of expiry.
 struct QueuedMail {
     let mail: ComposedMail
-    /// The time after which the mail is of no use, in seconds since 1970.
+    /// The time after which the mail is useless to its reader, in seconds since 1970.
     let usefulUntil: Int64
 }
 
@@ -23,7 +23,8 @@ extension QueuedMail {
         )
     }
 
-    /// Parses the text form; nil for a text of another version of the service.
+    /// Parses the JSON text in which the queue stores a mail; nil if another version of the service wrote it in another
+    /// form.
     init?(_ text: Secret) {
         guard let object = try? JSONParser.parse(text.reveal(), limits: .stored).object,
             let sender = object[Key.sender]?.string.flatMap(MailAddress.init),

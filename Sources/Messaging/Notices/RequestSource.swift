@@ -2,7 +2,7 @@ import Secrets
 
 /// The network from which a request comes: an IPv4 address, or a prefix of an IPv6 address.
 ///
-/// Rate limits count requests for this source. The length of `name` is bounded.
+/// Rate limits count the requests of each source.
 package struct RequestSource: Sendable {
     package let name: String
 
@@ -10,6 +10,6 @@ package struct RequestSource: Sendable {
         self.name = name
     }
 
-    /// The key under which attempts with passwords and codes are counted for the source.
+    /// The key of the counter for this source's attempts to log in with passwords and codes.
     package var attemptKey: [UInt8] { Digest.sha256("source " + name) }
 }

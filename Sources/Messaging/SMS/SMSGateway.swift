@@ -2,7 +2,7 @@ package import Curl
 package import Domain
 import Encodings
 
-/// The operator's SMS gateway, which passes messages to a vendor.
+/// A client of the operator's SMS gateway, which passes messages to a vendor.
 ///
 /// The gateway gets one signed POST for each message. The body is `{"id", "application", "to", "text", "code" | "link",
 /// "language"}`.
@@ -18,7 +18,7 @@ package struct SMSGateway: Sendable {
     /// Only the status of the response is read.
     private static let maxReplyBytes = 65_536
 
-    /// Creates a gateway, without a request.
+    /// Stores the configuration of a gateway, and sends no request.
     ///
     /// - Parameters:
     ///   - url: The address of the gateway.
@@ -82,7 +82,7 @@ extension SMSGateway: CustomStringConvertible {
     package var description: String { "\(url)" }
 }
 
-/// The timeouts of requests to a gateway.
+/// The timeouts of requests to an SMS gateway.
 package struct SMSLimits: Sendable {
     /// The timeout of a whole request.
     package var call: Duration

@@ -2,12 +2,14 @@ import Metrics
 import NIOConcurrencyHelpers
 import Synchronization
 
-/// The holder of the current value of a metric with its labels, which the measuring code updates.
+/// An object that holds the current value of one metric with one set of labels.
+///
+/// The code that measures updates the value.
 protocol Instrument: Sendable {
     var value: MetricSample.Value { get }
 }
 
-/// A counter.
+/// The instrument of a counter, which only increases.
 ///
 /// It ignores decrements.
 final class CounterInstrument: Instrument, CounterHandler {
@@ -22,11 +24,11 @@ final class CounterInstrument: Instrument, CounterHandler {
 
     /// Sets the counter to 0.
     ///
-    /// A scraper takes a lower value for a restart of the process.
+    /// A program that scrapes the metrics concludes from the lower value that the process has restarted.
     func reset() { count.store(0, ordering: .relaxed) }
 }
 
-/// A gauge that can be set, incremented and decremented.
+/// The instrument of a gauge, which can be set, incremented and decremented.
 final class GaugeInstrument: Instrument, RecorderHandler, MeterHandler {
     private let bits = Synchronization.Atomic<UInt64>(0)
 
@@ -50,9 +52,9 @@ final class GaugeInstrument: Instrument, RecorderHandler, MeterHandler {
     }
 }
 
-/// A histogram.
+/// The instrument of a histogram, which counts observations between bounds.
 ///
-/// It records durations in seconds.
+/// Durations are recorded in seconds.
 final class HistogramInstrument: Instrument, RecorderHandler, TimerHandler {
     private struct State {
         var counts: [Int]
@@ -60,7 +62,7 @@ final class HistogramInstrument: Instrument, RecorderHandler, TimerHandler {
     }
 
     private let bounds: [Double]
-    /// One lock keeps the counts and the sum consistent.
+    /// The counts and the sum, which one lock keeps consistent.
     ///
     /// The lock is held for some nanoseconds.
     private let state: NIOLockedValueBox<State>

@@ -20,7 +20,7 @@ package struct MetricFamily: Sendable {
     ///
     /// Observations with further label sets are counted together.
     package let max: Int
-    /// Whether the values are computed when the page of metrics is requested, instead of being counted by instruments.
+    /// Whether the values are computed each time the metrics are requested, and not kept by instruments.
     package let isRead: Bool
 
     package init(
@@ -39,7 +39,7 @@ package struct MetricFamily: Sendable {
         self.isRead = isRead
     }
 
-    /// The name of the kind in the text format.
+    /// The name of the kind in Prometheus' text format.
     var type: String {
         switch kind {
         case .counter: "counter"
@@ -49,7 +49,7 @@ package struct MetricFamily: Sendable {
     }
 }
 
-/// A value of a family at one moment.
+/// The value of a metric for one set of labels, at one moment.
 package struct MetricSample: Sendable {
     package enum Value: Sendable, Equatable {
         case number(Double)
@@ -61,7 +61,7 @@ package struct MetricSample: Sendable {
     }
 
     package let name: String
-    /// The values of the family's labels, in the order of the labels.
+    /// The values of the metric's labels, in the order in which the metric declares the labels.
     package let labels: [String]
     package let value: Value
 
@@ -80,7 +80,7 @@ package struct MetricSample: Sendable {
     }
 }
 
-/// A value of a family, with its labels by name.
+/// The value of a metric for one set of labels, with the names of the labels.
 package struct MetricReading: Sendable {
     package let labels: [String: String]
     package let value: MetricSample.Value

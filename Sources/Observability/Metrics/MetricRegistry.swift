@@ -1,13 +1,13 @@
 package import Metrics
 import NIOConcurrencyHelpers
 
-/// The metrics of a process, and their export in Prometheus' text format.
+/// All metrics of a process, which are exported in Prometheus' text format.
 ///
-/// The families are declared on creation. If code requests an instrument of another family, as libraries may, it gets
-/// an instrument without effect. So the page contains only metrics that were reviewed. The same happens if code
-/// requests a family as another kind than the declared one.
+/// The metrics are declared when the registry is created. If code requests an instrument for a metric that was not
+/// declared, as libraries may, it gets an instrument without effect. The same happens if the metric was declared as
+/// another kind. So the export contains only metrics that were reviewed.
 ///
-/// Code that measures uses only its own instrument. A reader reads one instrument after the other.
+/// Updates of different instruments do not wait for each other. An export reads the instruments one after the other.
 package final class MetricRegistry: MetricsFactory {
     private let families: [Family]
     private let names: [String: Int]
@@ -19,7 +19,7 @@ package final class MetricRegistry: MetricsFactory {
 
     package var declared: [MetricFamily] { families.map(\.description) }
 
-    /// Returns the page that a scraper reads.
+    /// Returns all metrics in Prometheus' text format.
     ///
     /// - Parameter samples: Current values of families that have no instruments.
     /// - Returns: The text, in UTF-8.
@@ -34,7 +34,8 @@ package final class MetricRegistry: MetricsFactory {
 
     package func family(_ name: String) -> MetricFamily? { names[name].map { families[$0].description } }
 
-    /// Returns the current values of a family with instruments; empty for an undeclared family.
+    /// Returns the current values of the metric with this name; empty if the metric is undeclared or has no
+    /// instruments.
     package func readings(of name: String) -> [MetricReading] {
         guard let family = names[name].map({ families[$0] }) else { return [] }
         let labels = family.description.labels
@@ -43,7 +44,7 @@ package final class MetricRegistry: MetricsFactory {
         }
     }
 
-    /// The content type of the page.
+    /// The content type of the text that ``page(with:)`` returns.
     package static let contentType = "text/plain; version=0.0.4; charset=utf-8"
 
     private func instrument<Kind>(_ name: String, _ dimensions: [(String, String)], as kind: Kind.Type) -> Kind? {
@@ -76,9 +77,9 @@ package final class MetricRegistry: MetricsFactory {
     package func destroyTimer(_ handler: any TimerHandler) {}
 }
 
-/// The instruments of one family.
+/// The declaration of one metric, and its instruments: one for each set of label values.
 private final class Family: Sendable {
-    /// The value of every label if a label set exceeds the maximum number.
+    /// The value of every label in the instrument that counts label sets beyond the maximum number.
     private static let other = "other"
 
     let description: MetricFamily
@@ -92,9 +93,10 @@ private final class Family: Sendable {
         instruments = NIOLockedValueBox(first)
     }
 
-    /// Returns the instrument for a label set.
+    /// Returns the instrument for a set of labels, and creates it at the first call.
     ///
-    /// The first request creates it. A label that the family does not have is ignored. A missing label is empty.
+    /// A label that the metric does not declare is ignored. A missing label is empty. The result is nil if the metric
+    /// is not of the requested kind.
     func instrument<Kind>(_ dimensions: [(String, String)], as kind: Kind.Type) -> Kind? {
         guard !description.isRead, description.instrument is Kind.Type else { return nil }
         let values = description.labels.map { name in dimensions.first { $0.0 == name }?.1 ?? "" }

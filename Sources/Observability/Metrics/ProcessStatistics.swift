@@ -32,7 +32,7 @@ package enum ProcessStatistics {
         fields.number(at: 21).map { $0 * Double(sysconf(Int32(_SC_PAGESIZE))) }
     }
 
-    /// Returns the fields of /proc/self/stat after the process name.
+    /// Returns the fields of /proc/self/stat that follow the name of the process.
     ///
     /// The name is in parentheses and may contain any character.
     private static func statFields() -> [Substring]? {

@@ -1,20 +1,21 @@
 import NIOConcurrencyHelpers
 
-/// The counts of histograms in the last hour: the current counts, less the counts of an hour ago.
+/// The observations that histograms have recorded in the last hour.
 ///
-/// Counts only increase while a process runs. So the difference of two snapshots gives the observations between them.
+/// The type takes snapshots of the histograms' counts. While a process runs, counts only increase. So the difference
+/// between the current counts and an hour-old snapshot gives the observations in between.
 package final class RecentTimes: Sendable {
     /// The interval between two snapshots.
     package static let interval = Duration.seconds(300)
-    /// The maximum number of kept snapshots.
+    /// The maximum number of snapshots that are kept.
     ///
-    /// With this number, the oldest is an hour older than the newest.
+    /// With this number, the oldest snapshot is an hour older than the newest.
     static let max = 13
 
     private struct Look: Sendable {
         /// The time of the snapshot, in milliseconds since 1970.
         let moment: Int64
-        /// The counts by family and labels.
+        /// The counts of each histogram: by the name of the metric, and then by its labels.
         let counts: [String: [[String: String]: [Int]]]
     }
 
@@ -22,6 +23,8 @@ package final class RecentTimes: Sendable {
     private let names: [String]
     private let looks: NIOLockedValueBox<[Look]>
 
+    /// Takes the first snapshot of the histograms.
+    ///
     /// - Parameters:
     ///   - registry: The registry with the histograms.
     ///   - names: The families of the histograms.
@@ -32,7 +35,7 @@ package final class RecentTimes: Sendable {
         looks = NIOLockedValueBox([Self.look(registry, names, now)])
     }
 
-    /// Takes a snapshot, and drops snapshots older than an hour.
+    /// Takes a snapshot of the histograms, and drops the snapshots that are older than an hour.
     package func look(at now: Int64) {
         let look = Self.look(registry, names, now)
         looks.withLockedValue { looks in
@@ -44,7 +47,7 @@ package final class RecentTimes: Sendable {
     /// The start of the reported period, in milliseconds since 1970.
     package var since: Int64 { looks.withLockedValue { $0.first?.moment ?? 0 } }
 
-    /// Returns the observations of a family since ``since``, by labels.
+    /// Returns the observations of the metric `name` since ``since``, separately for each set of labels.
     ///
     /// Label sets without observations are left out.
     package func observations(of name: String) -> [(labels: [String: String], observations: Observations)] {

@@ -3,10 +3,10 @@ import Encodings
 package import Logging
 import Tracing
 
-/// An exporter of spans to a collector: OTLP over HTTP with JSON (opentelemetry.io/docs/specs/otlp).
+/// Exports spans to a collector: OTLP over HTTP with JSON (opentelemetry.io/docs/specs/otlp).
 ///
-/// Spans are exported in batches, in the background. If the collector does not accept a batch, the batch is retried a
-/// few times. Then its spans are dropped and counted.
+/// Spans are exported in batches, in the background. If the collector does not accept a batch, the exporter tries it a
+/// few more times. Then it drops the spans of the batch and counts them.
 package struct OTLPExporter: Sendable {
     private let url: HTTPURL
     private let queue: SpanQueue
@@ -14,11 +14,13 @@ package struct OTLPExporter: Sendable {
     private let resource: [(name: String, value: String)]
     private let logger: Logger
 
-    /// How long spans wait at most until a batch is exported.
+    /// The maximum time that spans wait until a batch is exported.
     private static let interval = Duration.seconds(1)
     private static let timeout = Duration.seconds(5)
     private static let attempts = 3
 
+    /// Stores the configuration of an exporter.
+    ///
     /// - Parameters:
     ///   - url: The collector's URL for traces, such as `http://127.0.0.1:4318/v1/traces`.
     ///   - queue: The queue of spans to export.
@@ -41,7 +43,7 @@ package struct OTLPExporter: Sendable {
 
     /// Exports spans until the task is cancelled.
     ///
-    /// Then exports the rest, with one attempt.
+    /// After the cancellation, the method exports the remaining spans, with one attempt for each batch.
     package func run() async {
         let (turns, turn) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
         await withTaskGroup(of: Void.self) { group in
@@ -80,6 +82,8 @@ package struct OTLPExporter: Sendable {
         }
     }
 
+    /// Sends one batch of spans to the collector, with the given maximum number of attempts.
+    ///
     /// - Returns: The reason why the spans were not accepted; nil on success.
     @discardableResult
     private func export(_ spans: [FinishedSpan], attempts: Int) async -> String? {

@@ -15,6 +15,8 @@ package final class SpanQueue: Sendable {
     private let state = NIOLockedValueBox(State())
     private let full = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
 
+    /// Creates an empty queue.
+    ///
     /// - Parameters:
     ///   - capacity: The maximum number of spans in the queue.
     ///   - batch: The maximum number of spans in one export request.
@@ -43,7 +45,7 @@ package final class SpanQueue: Sendable {
         if isBatch { full.continuation.yield() }
     }
 
-    /// Removes and returns the oldest spans, at most a batch.
+    /// Removes the oldest spans, at most as many as one export request may contain, and returns them.
     func take() -> [FinishedSpan] {
         state.withLockedValue { state in
             let taken = Array(state.waiting.prefix(batch))

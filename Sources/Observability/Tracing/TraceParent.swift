@@ -1,10 +1,10 @@
-/// A position in a trace, as in W3C Trace Context (www.w3.org/TR/trace-context).
+/// The ids of a trace and of one of its spans, with flags, as in W3C Trace Context (www.w3.org/TR/trace-context).
 ///
-/// The headers `traceparent` and `tracestate` contain it.
+/// The headers `traceparent` and `tracestate` contain these values.
 package struct TraceParent: Sendable, Hashable {
-    /// 32 digits `0-9 a-f`, not all of them 0.
+    /// The id of the trace: 32 digits `0-9 a-f`, not all of them 0.
     package let traceID: String
-    /// 16 digits `0-9 a-f`, not all of them 0.
+    /// The id of the span: 16 digits `0-9 a-f`, not all of them 0.
     package let spanID: String
     /// Whether the spans of the trace are recorded: the flag `sampled` of `traceparent`.
     package let isSampled: Bool
@@ -57,7 +57,7 @@ package struct TraceParent: Sendable, Hashable {
 ///
 /// It has up to 32 members `key=value`, and may have empty members.
 enum TraceState {
-    /// The number of bytes up to which every tracing system must pass the value on.
+    /// The length of a `tracestate` value that every tracing system must be able to pass on, in bytes.
     private static let maxBytes = 512
     private static let maxMembers = 32
 

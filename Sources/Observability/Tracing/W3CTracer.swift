@@ -4,18 +4,20 @@ package import Logging
 import NIOConcurrencyHelpers
 package import Tracing
 
-/// A tracer that continues clients' traces, starts traces of its own, and puts the spans to export into a queue.
+/// A tracer that continues clients' traces, starts new traces, and puts the finished spans into a queue for export.
 ///
-/// Without a queue, the tracer starts no traces. A client's trace then only adds its ids to the log.
+/// Without a queue, the tracer records no spans. The ids of a client's trace then only appear in the log.
 package struct W3CTracer: Tracer {
     private let queue: SpanQueue?
     private let percent: Int
     private let random: RandomSource
 
+    /// Stores the configuration of a tracer.
+    ///
     /// - Parameters:
     ///   - queue: The queue for spans; nil to export none.
-    ///   - percent: The percentage of traces to record. It applies to new traces and to those that clients want to have
-    ///     recorded, since a client may be anyone.
+    ///   - percent: The percentage of traces to record. It applies to new traces and also to traces that clients want
+    ///     to have recorded, since a client may be anyone.
     ///   - random: The random source for ids.
     package init(queue: SpanQueue?, percent: Int, random: RandomSource) {
         self.queue = queue
@@ -75,9 +77,9 @@ package struct W3CTracer: Tracer {
     /// The decision is random and does not depend on the id, since a client can choose the id.
     private func isChosen() -> Bool { Int.random(in: 0..<100) < percent }
 
-    /// Injects nothing.
+    /// Adds no trace headers to outgoing requests.
     ///
-    /// The requested hosts belong to third parties, and these must not learn of a trace.
+    /// These requests go to third parties, which must not learn the ids of a trace.
     package func inject<Carrier, Inject>(
         _ context: InstrumentationContext,
         into carrier: inout Carrier,
@@ -90,21 +92,21 @@ package struct W3CTracer: Tracer {
         Hexadecimal.encode(random.bytes(bytes))
     }
 
-    /// The metadata that every log line within a trace has.
+    /// Adds the ids of the current trace and span to every log line that is written within a trace.
     package static let metadataProvider = Logger.MetadataProvider {
         guard let position = InstrumentationContext.current?[TraceParentKey.self] else { return [:] }
         return ["trace_id": "\(position.traceID)", "span_id": "\(position.spanID)"]
     }
 }
 
-/// The key under which a context contains the position in a trace.
+/// The key under which a context contains the ids of the current trace and span.
 enum TraceParentKey: InstrumentationContextKey {
     typealias Value = TraceParent
 }
 
-/// A span as the instrumented code sees it.
+/// A span, as the instrumented code sees it.
 ///
-/// If the trace is not recorded, there is no record, and changes are ignored.
+/// If the trace is not recorded, changes of the span are ignored.
 package struct TraceSpan: Tracing.Span {
     package let context: InstrumentationContext
     fileprivate let record: SpanRecord?
@@ -161,9 +163,9 @@ struct FinishedSpan: Sendable {
     }
 }
 
-/// The record of a span.
+/// The changeable data of a span that has not ended yet.
 ///
-/// It goes to the queue when the span ends.
+/// When the span ends, its data goes to the queue for export.
 private final class SpanRecord: Sendable {
     private let queue: SpanQueue
     private let state: NIOLockedValueBox<(span: FinishedSpan, isOver: Bool)>

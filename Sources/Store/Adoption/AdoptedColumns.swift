@@ -19,11 +19,11 @@ extension PostgresConnection {
     }
 }
 
-/// Changes of properties whose columns are in an adopted table.
+/// Changes properties whose columns are in an adopted table: an operator's table that holds an application's users.
 ///
 /// The table keeps the columns that it had before the adoption. The view `users` shows the properties.
 extension ChangeTransaction {
-    /// Adds a property's column to the view `users` of an adopted table.
+    /// Adds a property's column to the view `users` of an adopted table, which is an operator's table with the users.
     ///
     /// The adopted table gets the column, too, unless `isThere` says that it has the column already.
     mutating func adoptColumn(of property: Property, in users: UsersTable, isThere: Bool) async throws {
@@ -41,7 +41,8 @@ extension ChangeTransaction {
         )
     }
 
-    /// Renames a property's column in the view `users` of an adopted table.
+    /// Renames a property's column in the view `users` of an adopted table, which is an operator's table with the
+    /// users.
     ///
     /// The column of the adopted table keeps its name.
     mutating func renameAdoptedColumn(from: PropertyName, to: PropertyName, in users: UsersTable) async throws {
@@ -55,7 +56,8 @@ extension ChangeTransaction {
         try await exclusively(script, for: from, orElse: "Try again at a quiet hour.")
     }
 
-    /// Removes a property's column from the view `users` of an adopted table.
+    /// Removes a property's column from the view `users` of an adopted table, which is an operator's table with the
+    /// users.
     ///
     /// The adopted table loses the column, too, if the service added the column for the property.
     mutating func releaseAdoptedColumn(of name: PropertyName, in users: UsersTable) async throws {
@@ -85,9 +87,9 @@ extension ChangeTransaction {
         try await changeAdoptedTable(users, added ? "drop column \(quoted(text)) restrict" : nil, for: name)
     }
 
-    /// Alters an adopted table and creates its view `users` again.
+    /// Alters an adopted table (an operator's table with the users) and creates its view `users` again.
     ///
-    /// The action is what follows `alter table`. If it is nil, only the view changes.
+    /// The action is the SQL after `alter table`. If it is nil, only the view changes.
     mutating func changeAdoptedTable(
         _ users: UsersTable,
         _ action: String?,

@@ -77,7 +77,7 @@ package struct Adoption: Sendable {
         ("email_verified", .system("boolean not null default false")),
     ]
 
-    /// Whether the table gets object ids in addition to its own key.
+    /// Whether the adoption adds a column of object ids (UUIDs of users) to the table, beside the table's own key.
     var needsObjectIDs: Bool { columns.contains { $0.definition == .objectID } }
 
     /// Whether the object ids are added by a rewrite of the table.
@@ -92,13 +92,13 @@ package struct Adoption: Sendable {
         needsObjectIDs && !rewrites && table.column(column("object_id"))?.notNull != true
     }
 
-    /// Returns the name that a column of the view has in the table.
+    /// Returns the name that a column of the view `users` has in the adopted table.
     func column(_ name: String) -> String { columns.first { $0.name == name }?.column ?? name }
 }
 
 /// A step of an adoption: SQL that the service or `psql` can run separately.
 package struct AdoptionStep: Sendable {
-    /// What the step does, and which other work waits for it.
+    /// A comment for the operator: what the step does, and which other work has to wait meanwhile.
     package let comment: String
     package let sql: String
 }

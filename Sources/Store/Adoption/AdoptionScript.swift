@@ -226,7 +226,10 @@ struct AdoptionScript {
         )
     }
 
-    /// The SQL that locks the application's row, as every change of an application does first.
+    /// The SQL that locks the application's row, and fails if the application has changed since the adoption was
+    /// planned.
+    ///
+    /// Every change of an application locks that row first.
     private var guardian: String {
         """
         do $guard$

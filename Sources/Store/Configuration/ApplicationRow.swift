@@ -2,7 +2,7 @@ import Domain
 import Encodings
 import Postgres
 
-/// How an application is read: one list of columns and one decoder for all queries.
+/// Reads applications from the database: all queries share one list of columns and one decoder.
 extension StoredApplication {
     /// The columns to select from `federation.applications a`.
     static let columns: Statement = """
@@ -28,7 +28,7 @@ extension StoredApplication {
         (select coalesce(array_agg(d.name), '{}') from federation.dynamic_properties d where d.application_id = a.id)
         """
 
-    /// The query for one application.
+    /// Returns the query for one application.
     static func statement(for id: ApplicationID) -> Statement {
         "select \(columns) from federation.applications a where a.id = \(id.text)"
     }

@@ -3,7 +3,10 @@ import Encodings
 import Postgres
 
 extension ChangeTransaction {
-    /// Creates the application and its PostgreSQL schema, or takes over a schema that this service created.
+    /// Creates the application and its PostgreSQL schema.
+    ///
+    /// If the schema exists already and has the tables of this service, the application uses it with its users. Any
+    /// other schema with tables is refused.
     mutating func create(name: String, at place: ApplicationPlace, settings: JSONValue) async throws {
         let schema = place.schema
         try await Store.refuseTakenHostNames(in: settings, of: application, on: connection)

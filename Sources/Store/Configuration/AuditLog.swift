@@ -95,7 +95,7 @@ extension Store {
     ///   - request: The refused request, such as a method and a path; its first 500 bytes become the entry's target.
     ///   - application: The application id of the request, which need not exist. Only its first 500 bytes are stored.
     ///   - actor: The refused operator.
-    /// - Throws: `store_unavailable` and its like.
+    /// - Throws: `store_unavailable` and similar failures.
     package func recordRefusal(
         of request: String,
         application: String?,
@@ -117,7 +117,7 @@ extension Store {
 extension Store {
     /// Records that an actor changed the log level of an instance.
     ///
-    /// - Throws: `store_unavailable` and its like.
+    /// - Throws: `store_unavailable` and similar failures.
     package func recordLogLevel(
         from former: String,
         to level: String,
@@ -148,7 +148,7 @@ extension Store {
     ///   - facts: Facts about the reading, without any value that the actor searched for or saw.
     ///   - application: The application of the users.
     ///   - actor: The reader.
-    /// - Throws: `store_unavailable` and its like. The data must not be shown then.
+    /// - Throws: `store_unavailable` and similar failures. The data must not be shown then.
     package func recordReading(
         _ reading: UserReading,
         of user: ObjectID?,

@@ -26,8 +26,8 @@ extension Store {
     ///     table. Without steps, nothing is written.
     /// - Returns: The changed application; nil if it was deleted or never existed.
     /// - Throws: `conflict`, `constraint_violation` or `value_not_convertible` with the obstacle, `store_unavailable`
-    ///   and its like, `provider_misconfigured` for a master key that the database does not know, and the errors of
-    ///   `plan`. Nothing has changed then, unless the message says what has.
+    ///   and similar failures, `provider_misconfigured` for a master key that the database does not know, and the
+    ///   errors of `plan`. Nothing has changed then, unless the message says what has.
     package func change(
         _ id: ApplicationID,
         by actor: ChangeAuthor,
@@ -59,8 +59,9 @@ extension Store {
         }
     }
 
-    /// - Returns: The application after the change; and the place in an own database that its users have left by a
-    ///   deletion or by a move to the main database, nil after any other change.
+    /// - Returns: The application after the change, and the database and schema that its users have left. The latter is
+    ///   nil unless the users have left a database of the application's own, by a deletion or by a move to the main
+    ///   database.
     private func change(
         _ id: ApplicationID,
         by actor: ChangeAuthor,
@@ -160,10 +161,10 @@ extension Store {
 }
 
 extension PostgresConnection {
-    /// Raises the configuration's revision and records it in the applications.
+    /// Raises the configuration's revision and stores the new revision in the changed applications.
     ///
-    /// The commit notifies every instance. This must be the last statement of its transaction, since no other
-    /// transaction can change any application until the commit.
+    /// The commit notifies every instance. This must be the last statement of its transaction: it locks the row of the
+    /// revision, and no other transaction can change any application until the commit.
     func raiseRevision(
         of applications: [ApplicationID]
     ) async throws(PostgresError) -> (revision: Int64, moment: Timestamp) {
@@ -188,18 +189,18 @@ extension Store {
     ///
     /// Logins queue behind a transaction that waits for an exclusive lock on their table, and give up after a second.
     private static let lockTimeout = "300ms"
-    /// How long a change waits for the lock on the configuration's revision, after the commit of its users'
-    /// transaction.
+    /// How long a change waits for the lock on the configuration's revision, after the users' own database has
+    /// committed.
     private static let timeoutForRevision = "5s"
     /// The maximum number of attempts at a change.
     ///
-    /// They take eight seconds in all.
+    /// All attempts together take eight seconds.
     private static let tries = 20
 
-    /// The settings of a change's transaction.
+    /// The SQL that sets the session parameters of a transaction that changes the configuration.
     ///
-    /// Constraints are immediate. A deferred constraint of the operator's would leave pending trigger events on the
-    /// users table, and PostgreSQL alters no table with such events.
+    /// It makes constraints immediate. A deferred constraint that an operator created would leave pending trigger
+    /// events on the users table, and PostgreSQL alters no table with such events.
     static var changeSettings: String {
         """
         set local lock_timeout = '\(Self.lockTimeout)'; set local client_min_messages = warning;
@@ -253,9 +254,9 @@ private struct ChangeWork: Sendable {
     /// - Parameters:
     ///   - connection: A transaction of the main database.
     ///   - tables: A transaction of the database of the application's users; the same one if that is the main database.
-    ///   - record: Commits the audit log entries separately; nil if there is only one transaction. Of two transactions,
-    ///     the one with the users is committed first. The entries are committed before it, since no change of users may
-    ///     lack its entry.
+    ///   - record: Commits the audit log entries in a transaction of their own; nil if the users are in the main
+    ///     database. The entries are committed before the users are changed, since no change of users may lack its
+    ///     entry.
     /// - Throws: The errors of the steps, and `PostgresError`.
     func carryOut(
         on connection: PostgresConnection,
@@ -310,9 +311,9 @@ struct ChangeTransaction {
     let actor: ChangeAuthor
     /// The application before the change; nil if there was none.
     let stored: StoredApplication?
-    /// The place of the application's users; nil while there is no application.
+    /// The database and schema of the application's users; nil while there is no application.
     var place: ApplicationPlace?
-    /// The adopted table that holds the users, if there is one.
+    /// The operator's table that holds the application's users; nil if the service's own table `users` holds them.
     private let adopted: String?
     /// Whether Citus distributes the tables of a new application in the main database.
     let isCitus: Bool

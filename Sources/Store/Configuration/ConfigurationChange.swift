@@ -11,7 +11,7 @@ package enum ConfigurationChange: Sendable {
     case create(name: String, schema: String, database: DatabaseVariable? = nil, settings: JSONValue)
     case rename(String)
     case changeSettings(JSONValue)
-    /// Records which environment variables a document named for keys and secrets.
+    /// Records the names of the environment variables from which a document takes API keys and secrets.
     case nameVariables(JSONValue)
     /// Moves the application to a database that its users have been copied to; nil for the main one.
     case move(to: DatabaseVariable?)
@@ -22,11 +22,11 @@ package enum ConfigurationChange: Sendable {
 
     /// Adds an API key.
     ///
-    /// Only a server's key gives access to other users than the session's.
+    /// A server's key gives access to all users. Any other key gives access only to the user of the session.
     case addKey(label: String, hash: [UInt8], server: Bool)
     case replaceKey(label: String, hash: [UInt8])
     case relabelKey(from: String, to: String)
-    /// Sets whether an API key is a server's: whether it gives access to other users than the session's.
+    /// Sets whether an API key is a server's, which gives access to all users, not only to the user of the session.
     case changeKey(label: String, server: Bool)
     case revokeKey(label: String)
 
@@ -99,7 +99,8 @@ extension ConfigurationChange {
         }
     }
 
-    /// Whether the application has no database of its own after the step: a deletion, or a move to the main database.
+    /// Whether the step is a deletion or a move to the main database, so that the application has no database of its
+    /// own.
     var leavesOwnDatabase: Bool {
         switch self {
         case .delete, .move(to: nil): true
@@ -125,7 +126,9 @@ package struct PlannedChange: Sendable {
     package let action: String
     /// The target within the application: a key's label, a property's name; nil for the application as a whole.
     package let target: String?
-    /// The value before the change, as `to` is the value after it; nil stands for an absent value.
+    /// The value before the change; nil if there was none.
+    ///
+    /// The value after the change is `to`.
     package let from: JSONValue?
     package let to: JSONValue?
 

@@ -33,7 +33,7 @@ extension Store {
 
     /// Returns all applications' ids, and the applications that changed since a revision.
     ///
-    /// An instance refreshes its copy of the configuration by this.
+    /// An instance uses this to refresh its copy of the configuration.
     ///
     /// No change is lost between two copies. A transaction that changes configuration takes its revision by updating
     /// the one row of `federation.configuration`, and keeps that row locked until it commits. So revisions become

@@ -27,7 +27,7 @@ package struct StoredMapping: Sendable {
     package let document: JSONValue
     package let isActive: Bool
     package let created: Int64
-    /// The actor who made the revision; nil if the revision is older than the column for authors.
+    /// The actor who made the revision; nil if it was stored before the service recorded authors.
     package let author: String?
 }
 

@@ -2,19 +2,19 @@ package import Domain
 import Encodings
 import Postgres
 
-/// The master keys that the database knows (decision D26).
+/// The register of master keys in the database: the ids of the keys that may encrypt secrets (decision D26).
 extension Store {
     /// Checks whether secrets may be encrypted under a master key.
     ///
-    /// A database that knows no master key yet first registers the keys of its secrets or, without secrets, the given
-    /// key.
+    /// If no master key is registered in the database yet, the call first registers the keys of the secrets in the
+    /// database. If there are no secrets, it registers the given key.
     ///
     /// - Parameters:
-    ///   - keyID: The key.
-    ///   - held: The other available keys.
+    ///   - keyID: The id of the master key.
+    ///   - held: The ids of the other available master keys.
     ///   - registering: Whether to register the key if the database knows one of `held`.
     /// - Returns: Nil if the key may be used; otherwise the keys that the database knows.
-    /// - Throws: `store_unavailable` and its like.
+    /// - Throws: `store_unavailable` and similar failures.
     package func admit(
         masterKey keyID: String,
         held: [String],
@@ -26,14 +26,14 @@ extension Store {
         return try result.first([String]?.self) ?? nil
     }
 
-    /// Returns the master keys that the database knows, the oldest first.
+    /// Returns the ids of the master keys that are registered in the database, the oldest first.
     package func knownMasterKeys() async throws(Failure) -> [String] {
         try await query("select id from federation.master_keys order by registered, id").all(String.self)
     }
 
-    /// Registers a master key with the database, whatever other keys it knows.
+    /// Registers a master key in the database, whatever other keys are registered.
     ///
-    /// - Returns: Whether the key is new to the database.
+    /// - Returns: Whether the key was not registered before.
     package func register(masterKey keyID: String, by actor: ChangeAuthor) async throws(Failure) -> Bool {
         try await transaction { connection in
             let known = try await connection.query("select id from federation.master_keys order by id").all(String.self)
@@ -50,7 +50,7 @@ extension Store {
         }
     }
 
-    /// Makes the database forget all master keys but one.
+    /// Deletes all master keys but one from the register in the database.
     ///
     /// - Throws: `conflict` if a secret of the configuration is encrypted under another key; nothing has changed then.
     package func forgetMasterKeys(otherThan keyID: String, by actor: ChangeAuthor) async throws(Failure) {
@@ -90,11 +90,11 @@ extension AuditRecord {
 }
 
 extension PostgresConnection {
-    /// Locks the row of a master key, so that the database cannot forget the key before the end of this transaction.
+    /// Locks the row of a registered master key, so that the key stays registered until the end of this transaction.
     ///
-    /// The transaction may encrypt with the key.
+    /// So this transaction may encrypt secrets with the key.
     ///
-    /// - Throws: `provider_misconfigured` for a key that the database does not know.
+    /// - Throws: `provider_misconfigured` for a key that is not registered.
     func hold(masterKey keyID: String) async throws {
         let admission = try await query("select federation.admit_master_key(\(keyID), '{}', false)")
         if let known = try admission.first([String]?.self) ?? nil {
@@ -106,13 +106,13 @@ extension PostgresConnection {
 }
 
 extension Failure {
-    /// Returns the failure for a master key that the database does not know.
+    /// Returns the failure for a master key that is not registered in the database.
     ///
     /// The service encrypts nothing with such a key.
     ///
     /// - Parameters:
     ///   - given: The id of the key, which reveals nothing of the key.
-    ///   - known: The ids of the keys that the database knows.
+    ///   - known: The ids of the registered keys.
     /// - Returns: A `provider_misconfigured` failure.
     package static func unknownMasterKey(_ given: String, known: [String]) -> Failure {
         Failure(

@@ -100,8 +100,9 @@ extension Property {
 extension UsersTable {
     /// Returns the statement that builds an index of a property.
     ///
-    /// An index of values or of texts serves comparisons, `in`, ranges, prefixes of a text, and sorting. The id is the
-    /// last column, as in the order of a search. An index of parts serves `ilike '%…%'`.
+    /// An index of a whole value or of the beginning of a text serves comparisons, `in`, ranges, prefixes, and sorting.
+    /// Its last column is the user's id, since a search orders users by the property and then by the id. An index of
+    /// trigrams (`parts`) serves `ilike '%…%'`.
     ///
     /// - Throws: `conflict` if the table has no such column; PostgreSQL's error if pg_trgm cannot be installed.
     func indexText(_ missing: IndexPlan.Missing, on connection: PostgresConnection) async throws -> String {
@@ -209,7 +210,7 @@ extension Store {
     /// unlimited. Only one instance at a time does this, for whichever application, since all builds in a database wait
     /// for each other's snapshots. Remains of an interrupted build are dropped first.
     ///
-    /// - Throws: `store_unavailable` and its like.
+    /// - Throws: `store_unavailable` and similar failures.
     package func reconcileIndexes(of place: ApplicationPlace) async throws(Failure) -> IndexReconciliation {
         let users = UsersTable(of: place)
         let declared = try await query(Self.indexedProperties(of: place)).all(by: Self.indexedProperty)

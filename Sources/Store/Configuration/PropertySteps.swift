@@ -166,7 +166,7 @@ extension ChangeTransaction {
 
     // MARK: What the steps share
 
-    /// Stores the declaration of a property as the last one.
+    /// Stores the declaration of a property, at the end of the application's list of properties.
     ///
     /// The caller adds the property's column.
     private func register(_ property: Property) async throws {

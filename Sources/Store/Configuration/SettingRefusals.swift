@@ -49,7 +49,7 @@ extension Store {
 }
 
 extension StoredApplication {
-    /// Whether settings name another identity property than the application has.
+    /// Whether settings name another identity property, which holds the users' login names, than the application has.
     func hasOtherIdentityProperty(than settings: JSONValue) -> Bool {
         guard let property = settings.object?["identityProperty"]?.string else { return false }
         return property != self.settings.object?["identityProperty"]?.string ?? PropertyName.email.text
@@ -57,9 +57,9 @@ extension StoredApplication {
 }
 
 extension Store {
-    /// Refuses to change the identity property if users have passwords.
+    /// Refuses to change which property holds the login names (the identity property) if users have passwords.
     ///
-    /// Their login names would not find them any more.
+    /// These users could not log in with their login names any more.
     ///
     /// - Throws: `conflict`.
     package func refuseIdentityChange(to settings: JSONValue, of stored: StoredApplication) async throws(Failure) {

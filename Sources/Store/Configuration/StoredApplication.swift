@@ -42,7 +42,7 @@ package struct StoredApplication: Sendable {
         /// The SHA-256 hash of the key's text.
         package let hash: [UInt8]
         package let created: Int64
-        /// Whether the key is a server's: only such a key gives access to other users than the session's.
+        /// Whether the key is a server's, which gives access to all users, not only to the user of the session.
         package let server: Bool
 
         package init(label: String, hash: [UInt8], created: Int64, server: Bool = false) {

@@ -2,9 +2,9 @@ package import Domain
 import Encodings
 import Postgres
 
-/// The users table of an application and its identities table, by their names in statements.
+/// The names, for use in SQL, of an application's users table and of its identities table.
 struct UsersTable: Sendable, Hashable {
-    /// The application of the users.
+    /// The application's database and schema.
     let place: ApplicationPlace
     /// The quoted name of the adopted table that the view `users` shows; nil if `users` is a table.
     let adopted: String?
@@ -43,7 +43,7 @@ struct UsersTable: Sendable, Hashable {
         try await column(where: "u.name = \(name.text)", on: connection)
     }
 
-    /// Returns the column of an adopted table that has the property's name, if the view does not show it yet.
+    /// Returns the adopted table's column with the property's name, unless the view `users` shows that column already.
     func unshownColumn(
         _ name: PropertyName,
         on connection: PostgresConnection
@@ -101,7 +101,7 @@ extension Store {
     ///   - schema: The schema of an application's users.
     ///   - stored: The application; nil before its creation. The schema is looked up in the main database then.
     /// - Returns: The columns in order; empty if there is no table.
-    /// - Throws: `store_unavailable` and its like.
+    /// - Throws: `store_unavailable` and similar failures.
     package func liveColumns(
         ofSchema schema: String,
         of stored: StoredApplication? = nil

@@ -75,7 +75,7 @@ extension ChangeTransaction {
         if isTracked { try await exclusively(written.widen(widening), for: name, orElse: WrittenValues.advice) }
     }
 
-    /// Refuses values beyond ±2⁵³, since not every such integer is a double.
+    /// Refuses values beyond ±2⁵³, since a double cannot represent each of these integers exactly.
     private mutating func refuseInexact(_ name: PropertyName, in users: UsersTable) async throws {
         try await exclusively(
             "lock table \(users.users) in access exclusive mode",

@@ -129,7 +129,7 @@ extension ChangeTransaction {
         }
     }
 
-    /// Deletes an application's rows of `belongings` from a database that its users have left.
+    /// Deletes an application's rows in the tables `belongings` from a database that its users have left.
     private static func drop(_ application: ApplicationID, from connection: PostgresConnection) async throws {
         for table in belongings.reversed() {
             _ = try await connection.query(

@@ -1,7 +1,7 @@
 package import Domain
 import Postgres
 
-/// The data by which an application's tables are found.
+/// Where an application's tables are: their PostgreSQL schema, and the database if that is not the main one.
 package struct ApplicationPlace: Sendable, Hashable {
     package let id: ApplicationID
     let schema: String
@@ -20,7 +20,7 @@ extension StoredApplication {
 }
 
 extension Store {
-    /// Returns the places of all applications, ordered by id.
+    /// Returns where each application has its tables, ordered by the applications' ids.
     package func applicationPlaces() async throws(Failure) -> [ApplicationPlace] {
         let result = try await query("select id, schema_name, database from federation.applications order by id")
         return try result.all(String.self, String.self, String?.self).compactMap { id, schema, variable in

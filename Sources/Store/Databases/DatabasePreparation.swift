@@ -102,7 +102,7 @@ extension Store {
     /// Migrates the applications' own databases to the schema of this program.
     ///
     /// - Returns: The failure for each database; nil after success.
-    /// - Throws: `store_unavailable` and its like if the main database cannot be queried.
+    /// - Throws: `store_unavailable` and similar failures if the main database cannot be queried.
     package func migrateOwnDatabases() async throws(Failure) -> [(variable: DatabaseVariable, problem: Failure?)] {
         let variables = Set(try await applicationPlaces().compactMap(\.database)).sorted { $0.text < $1.text }
         var outcomes: [(variable: DatabaseVariable, problem: Failure?)] = []

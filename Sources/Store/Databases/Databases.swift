@@ -32,17 +32,18 @@ package final class Databases: Sendable {
     /// The timeout of a check for which an operator waits.
     static let timeoutOfOperators: Duration = .seconds(5)
 
-    /// Creates the databases of a deployment in which no application has its own.
+    /// Prepares access to the database of a deployment in which no application has a database of its own.
     package convenience init(main: PostgresClient) {
         self.init(main: main) { (variable: DatabaseVariable) throws(DatabaseProblem) in throw .unset(variable) }
     }
 
-    /// Creates the databases of a deployment.
+    /// Prepares access to the databases of a deployment.
     ///
     /// - Parameters:
-    ///   - main: The main database.
+    ///   - main: The client of the main database.
     ///   - observer: Is called when a database becomes unusable, with the problem, and when it becomes usable again.
-    ///   - configure: Returns the connection settings for the database of a variable.
+    ///   - configure: Returns the connection settings for the database whose URL is the value of an environment
+    ///     variable.
     package init(
         main: PostgresClient,
         observer: @escaping @Sendable (DatabaseVariable, DatabaseProblem?) -> Void = { _, _ in },
@@ -88,7 +89,7 @@ package final class Databases: Sendable {
     /// The clients of the applications' own databases that have been opened.
     package var own: [PostgresClient] { state.withLockedValue { $0.own.values.map(\.client) } }
 
-    /// Returns the database whose URL a variable has.
+    /// Returns the database whose URL is the value of an environment variable.
     ///
     /// The contents of the database are not checked.
     func database(_ variable: DatabaseVariable) throws(DatabaseProblem) -> OwnDatabase {
@@ -163,10 +164,10 @@ package final class Databases: Sendable {
         }
     }
 
-    /// Checks a database and returns the result; nil if the check decides nothing.
+    /// Checks a database and returns the result; nil if the check is inconclusive.
     ///
-    /// A check decides nothing while the main database does not respond. Neither does a single late check of a usable
-    /// database.
+    /// A check is inconclusive while the main database does not respond. The first timeout of a usable database is
+    /// inconclusive, too.
     private func look(at database: OwnDatabase) async -> OwnDatabase.Seen? {
         guard let ours = await deployment() else { return nil }
         let variable = database.variable

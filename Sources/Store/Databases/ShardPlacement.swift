@@ -61,7 +61,8 @@ extension Store {
 
     /// Moves the tables of a new application to a node.
     ///
-    /// - Throws: `store_unavailable` and its like. The application exists even then, on the node that Citus has chosen.
+    /// - Throws: `store_unavailable` and similar failures. The application exists even then, on the node that Citus has
+    ///   chosen.
     package func place(_ stored: StoredApplication, on node: CitusNode) async throws(Failure) {
         do {
             try await postgres.withConnection { connection in

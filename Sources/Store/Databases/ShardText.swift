@@ -26,7 +26,7 @@ struct Shards: Sendable {
         /// - Parameters:
         ///   - command: The statement for the shards.
         ///   - values: The number of its values.
-        ///   - columns: The types of its result columns. Without any, its rows are counted.
+        ///   - columns: The types of its result columns. If there are none, the result is the number of rows.
         ///   - reads: Whether the statement writes nothing and locks nothing.
         ///   - schema: The application's schema.
         init(_ command: String, values: Int, columns: [String], reads: Bool, schema: String) {

@@ -126,18 +126,19 @@ struct Tables: Sendable {
         }
     }
 
-    /// Runs scripts and commands about tables without rewriting them.
+    /// Runs a closure on a connection whose statements are not rewritten for the shards of Citus.
     ///
-    /// Citus accepts them as they are.
+    /// This is for scripts and commands about tables, which Citus accepts unchanged.
     func withConnection<Result: Sendable>(
         _ body: @Sendable (PostgresConnection) async throws -> Result
     ) async throws -> Result {
         try await client().withConnection(body)
     }
 
-    /// Requests a check of a database that was not reached, and clears the cache of shards that seem to have changed.
+    /// Reacts to an error of a statement: requests a check of a database that was not reached, or clears the cache of
+    /// Citus shards if they seem to have changed.
     ///
-    /// - Returns: Whether the cache was cleared. PostgreSQL has executed nothing then.
+    /// - Returns: Whether the cache was cleared. If so, PostgreSQL has executed no part of the statement.
     private func doubt(_ error: PostgresError) -> Bool {
         if let schema, mayBeSharded { return databases.sharding.doubt(schema, since: error) }
         guard let place, error.handling == .dropConnection || error.handling == .wait else { return false }
@@ -181,7 +182,7 @@ extension Store {
 
     func tables(of stored: StoredApplication) -> Tables { tables(of: stored.place) }
 
-    /// Returns the tables of the users of the application at a place; those of the configuration for nil.
+    /// Returns the tables of the application with the given database and schema; for nil, those of the configuration.
     func tables(of place: ApplicationPlace?) -> Tables {
         place.map { Tables(of: $0, in: databases) } ?? configuration
     }

@@ -49,7 +49,7 @@ extension Store {
     ///     no credential but the session.
     ///   - application: The user's application.
     /// - Returns: The stored request.
-    /// - Throws: `session_invalid`, `reauthentication_required`, `store_unavailable` and their like. Nothing has
+    /// - Throws: `session_invalid`, `reauthentication_required`, `store_unavailable` and similar failures. Nothing has
     ///   changed then.
     package func requestDeletion(
         _ deletion: AccountDeletion,

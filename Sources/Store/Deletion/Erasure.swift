@@ -5,7 +5,7 @@ import Postgres
 
 /// The result of the erasure for a deletion request.
 package enum Erasure: Sendable {
-    /// Another instance has the request, or the request is done or not due.
+    /// Another instance is processing the request, or the request is done or not due.
     case notOurs
     /// Nothing to erase: the user or the identity is gone, or the identity is newer than the request.
     case nobody
@@ -17,8 +17,8 @@ package enum Erasure: Sendable {
     case user(ObjectID, tokens: [KeptIdentity])
     /// An obstacle prevented the erasure, and nothing has changed.
     ///
-    /// Rows of this table refer to the user, a rule of the operator's forbids the deletion, or a reversal link can
-    /// still recover the account.
+    /// The string names the obstacle: a table whose rows refer to the user, an operator's rule that forbids the
+    /// deletion, or a reversal link that can still recover the account.
     case blocked(by: String)
 }
 
@@ -35,7 +35,7 @@ extension Store {
     ///   - notices: The mails that are sent if the user is deleted.
     ///   - actor: The requester, for the audit log.
     /// - Returns: The result.
-    /// - Throws: `store_unavailable` and its like. Nothing is erased then.
+    /// - Throws: `store_unavailable` and similar failures. Nothing is erased then.
     package func erase(
         code: String,
         of application: Application,
@@ -73,7 +73,8 @@ extension Store {
 }
 
 extension PostgresError {
-    /// The obstacle to a user's deletion: a table whose rows refer to the user, or a trigger of the operator's.
+    /// The obstacle to a user's deletion that this error reports: a table whose rows refer to the user, or a trigger of
+    /// the operator's.
     ///
     /// It is nil for every other error.
     var obstacle: String? {
@@ -92,7 +93,7 @@ private struct Contested: Error {
     let obstacle = "a link that takes the account back"
 }
 
-/// The steps of the erasure for one request.
+/// Carries out the erasure for one deletion request.
 private struct ErasureWork: Sendable {
     let code: String
     let application: Application

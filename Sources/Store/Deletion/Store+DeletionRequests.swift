@@ -60,7 +60,7 @@ extension Store {
     ///   - requests: The requests, ordered by provider name, so that no two callbacks deadlock.
     ///   - application: The application that received the callback.
     /// - Returns: The stored requests in that order, each with the code of its first arrival.
-    /// - Throws: `store_unavailable` and its like. Nothing is written then.
+    /// - Throws: `store_unavailable` and similar failures. Nothing is written then.
     package func openDeletions(
         _ requests: [NewDeletionRequest],
         of application: Application

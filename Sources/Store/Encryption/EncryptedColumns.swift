@@ -33,13 +33,14 @@ package enum EncryptedKind: String, Sendable, CaseIterable {
     }
 }
 
-/// A column of ciphertexts under master keys (decision D15).
+/// A database column whose values are encrypted with master keys (decision D15).
 ///
-/// The adjacent column `keyID` has the id of each ciphertext's master key.
+/// The adjacent column `keyID` has the id of each value's master key.
 ///
-/// The columns in this file are all that exist, in the order of a rotation. They decide which values are counted,
-/// re-encrypted and bound to their rows. The only exceptions are secret options, which are in the JSON of a provider's
-/// settings. `federation.master_keys_in_use` of schema.sql names those columns that are in the schema `federation`.
+/// This file lists all such columns, in the order in which a rotation of the master key processes them. The list
+/// decides which values are counted, re-encrypted and bound to their rows. The only exceptions are secret options,
+/// which are in the JSON of a provider's settings. `federation.master_keys_in_use` of schema.sql names those columns
+/// that are in the schema `federation`.
 package struct EncryptedColumn: Sendable {
     package let kind: EncryptedKind
     package let table: String
@@ -49,7 +50,7 @@ package struct EncryptedColumn: Sendable {
     var owner = Owner.service
     /// The SQL condition for the rows whose ciphertexts are counted and re-encrypted.
     var condition = "true"
-    /// The audit log entry of each rotation step.
+    /// The audit log entry of each rotation step; nil if no entry is written.
     var entry: Entry?
     /// How a rotation treats a ciphertext that cannot be decrypted although its master key is available.
     ///
@@ -76,8 +77,8 @@ package struct EncryptedColumn: Sendable {
         /// The configurations of applications: the table is in the schema `federation`, and each row belongs to one
         /// application.
         ///
-        /// As in every change of an application, the application's row is locked before its rows of the table. Each
-        /// application gets an audit log entry, and all instances are notified of the change.
+        /// A rotation locks the application's row before its rows in this table, like every change of an application.
+        /// Each application gets an audit log entry, and all instances are notified of the change.
         case configurations
         /// The users of one application: the table is in the application's schema.
         case users
@@ -101,7 +102,7 @@ package struct EncryptedColumn: Sendable {
         case removed
     }
 
-    /// The column with the id of the master key.
+    /// The name of the column with the ids of the master keys.
     var keyID: String { "\(name)_key_id" }
 
     /// Whether each application has its own table with this column.

@@ -79,7 +79,7 @@ extension EncryptedColumn {
         "\(identifier: place?.schema ?? "federation").\(unsafeRaw: table)"
     }
 
-    /// Returns the statement that locks some rows under former keys.
+    /// Returns the statement that locks and reads some rows whose values are encrypted with former master keys.
     ///
     /// Its result columns are the application, the values of the columns in `key`, and the ciphertext with the id of
     /// its master key.

@@ -3,7 +3,7 @@ import Encodings
 import FoundationEssentials
 import Postgres
 
-/// The step-up that a session needs before it may change factors.
+/// The requirements for a change of a user's second factors: a recent authentication, and a maximum number of factors.
 package struct FactorProofRule: Sendable {
     /// The maximum age, in seconds, of the authentication, and of the second factor of a user who has one.
     let seconds: Int
@@ -137,7 +137,7 @@ extension Store {
     ///   - tokenHash: SHA-256 of the session's token.
     ///   - application: The user's application.
     /// - Returns: Whether the factor was accepted. Each code is single-use.
-    /// - Throws: `store_unavailable` and its like.
+    /// - Throws: `store_unavailable` and similar failures.
     package func noteFactor(
         _ factor: ShownFactor,
         guess: [UInt8]?,
@@ -171,9 +171,9 @@ extension Store {
 extension NewFactor {
     /// Returns the statement that adds the factor to a user.
     ///
-    /// The statement has no effect if the factor, or its credential, is stored already. It stores its own time, not the
-    /// transaction's, as the factor's creation time. So the factor is younger than the reversal link, which the same
-    /// transaction stores before.
+    /// The statement has no effect if the factor, or its credential, is stored already. As the factor's creation time
+    /// it stores the time of this statement, not of the transaction. So the factor is younger than the reversal link
+    /// that the same transaction has stored before, and cannot be used with that link.
     func insertion(for user: ObjectID, schema: String) -> Statement {
         insertion(for: user, into: "\(identifier: schema).factors")
     }
@@ -235,8 +235,8 @@ extension PostgresConnection {
 
     /// Removes factors of a locked user.
     ///
-    /// A reversal can restore them for a week. Sessions that were opened by a removed passkey are revoked, except the
-    /// one of `tokenHash`.
+    /// A reversal link can restore the factors for a week. Sessions that were opened by a removed passkey are revoked,
+    /// except the one of `tokenHash`.
     func removeFactors(
         of user: ObjectID,
         where condition: Statement,

@@ -2,13 +2,13 @@ package import Domain
 import Postgres
 
 extension Store {
-    /// Returns the failure of a login by a verified identity if the login needs a second factor.
+    /// Returns the failure that ends a login by a verified identity if the login lacks a required second factor.
     ///
-    /// The statement that writes the login would decide the same. The result is nil for a disabled user, since the
-    /// login itself refuses a disabled user.
+    /// The SQL statement that writes the login decides by the same rules. The result is nil for a disabled user, since
+    /// the login itself refuses a disabled user.
     ///
     /// - Returns: `second_factor_required`, `second_factor_enrolment_required`, or nil.
-    /// - Throws: `store_unavailable` and its like.
+    /// - Throws: `store_unavailable` and similar failures.
     package func factorDemand(
         of identity: IdentityKey,
         deviceHash: [UInt8]? = nil,

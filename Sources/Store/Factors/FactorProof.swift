@@ -22,7 +22,7 @@ package final class FactorProof: Sendable {
     /// The user of the pending login; nil if the user did not exist yet.
     package let user: ObjectID?
     package let evidence: Evidence
-    /// The key under which guesses at the factor are counted, a SHA-256 hash; nil if nothing could be guessed.
+    /// The SHA-256 hash that identifies the counter of guesses at the factor; nil if the factor cannot be guessed.
     ///
     /// A success ends the lockout that wrong guesses have caused.
     package let guess: [UInt8]?
@@ -53,7 +53,7 @@ package final class FactorProof: Sendable {
     }
 }
 
-/// A factor that a user has shown, with its single-use part.
+/// A second factor that a user has shown, with the part of it that is accepted only once.
 package struct ShownFactor: Sendable {
     package let id: ObjectID
     /// The time step of the code from an authenticator app (RFC 6238); nil for another factor.
@@ -78,7 +78,7 @@ package struct NewFactor: Sendable {
     package let id: ObjectID
     package let kind: FactorKind
     package let label: String?
-    /// The secret that the codes are computed from, or the address that they are sent to.
+    /// The encrypted secret from which one-time codes are computed, or the encrypted address to which they are sent.
     package let secret: EncryptedSecret?
     /// The time step of the code from an authenticator app (RFC 6238) that was shown at the enrolment.
     package let step: Int64?

@@ -1,10 +1,11 @@
 import Domain
 import Postgres
 
-/// The part of a login's statement that concerns second factors.
+/// Generates the part of a login's SQL statement that concerns second factors.
 ///
-/// It asks for a factor, uses up a shown factor, or enrols a new one. It runs under the statement's lock on the user.
-/// So only one statement can use up a single-use factor, and without the factor nothing is written.
+/// This part requires a factor, uses up a factor that the user has shown, or enrols a new one. It runs while the
+/// statement holds the lock on the user. So only one statement can use up a single-use factor, and without the factor
+/// nothing is written.
 struct FactorStep<Input> {
     private enum Part {
         /// The step checks whether the login needs a factor.
@@ -26,9 +27,10 @@ struct FactorStep<Input> {
     /// The SQL condition that the pending login is used for the first time.
     private let isFresh: SQL<Input>
 
-    /// Creates a step that asks for a factor.
+    /// Creates the step of a login without a second factor, which checks whether the login needs one.
     ///
-    /// The result is nil if the policy asks for none, or exempts the logins of this provider.
+    /// The result is nil if the application's policy requires no second factors, or exempts the logins of this
+    /// provider.
     ///
     /// - Parameters:
     ///   - application: The application, with its policy.
@@ -52,7 +54,8 @@ struct FactorStep<Input> {
         isFresh = "true"
     }
 
-    /// Creates a step that accepts a factor, whatever the application asks for by now.
+    /// Creates the step of a login with a second factor, which accepts the factor even if the application no longer
+    /// requires one.
     ///
     /// - Parameters:
     ///   - application: The user's application.
@@ -133,8 +136,8 @@ struct FactorStep<Input> {
     /// Returns the SQL conditions under which the statement writes the login.
     ///
     /// - Parameter conditions: The conditions passed to `expressions(if:)`.
-    /// - Returns: These conditions and the step's own. For a shown factor the step's own condition suffices, since the
-    ///   factor is used up only under the others.
+    /// - Returns: These conditions and the step's own. For a shown factor only the step's own condition, since
+    ///   `expressions(if:)` uses the factor up only if the others hold.
     func requirements(beside conditions: [SQL<Input>]) -> [SQL<Input>] {
         if case .finishing(.shown) = part { [isSatisfied] } else { conditions + [isSatisfied] }
     }
@@ -211,7 +214,7 @@ struct FactorStep<Input> {
     /// A CTE that takes the user's last guess out of the count and ends the factor's lockout.
     ///
     /// It has an effect only if the CTE `person` has a row. The other guesses of the day stay counted. Otherwise an
-    /// attacker could start anew after each login of the user.
+    /// attacker would get the full number of guesses again after each login of the user.
     var forgiving: SQL<Input> {
         """
         forgiven as (
@@ -231,7 +234,7 @@ struct FactorStep<Input> {
         }
     }
 
-    /// Whether the session exists already, since the client repeats a login whose response it lost.
+    /// The SQL condition that the session exists already, because the client repeats a login whose response it lost.
     private var isRepeated: SQL<Input> {
         guard let opened else { return "false" }
         return """
@@ -244,7 +247,8 @@ struct FactorStep<Input> {
     /// The SQL condition that the same user began the pending login, or that the client repeats the login.
     private var isUser: SQL<Input> { "(\(user) is not distinct from \(putOff) or \(isRepeated))" }
 
-    /// Whether the passkey to enrol is a factor already: a credential belongs to one user.
+    /// The SQL condition that the passkey to enrol is already a stored factor, since a passkey belongs to one user
+    /// only.
     private var isTaken: SQL<Input> {
         """
         exists (
@@ -256,10 +260,10 @@ struct FactorStep<Input> {
 
     private var hasFactor: SQL<Input> { FactorStep.hasFactor(user, in: application) }
 
-    /// Whether the user has a factor, as a function sees it under the lock on the user.
+    /// The SQL condition that the user has a factor by now, evaluated by a function.
     ///
-    /// Unlike the statement itself, the function sees a factor that a concurrent login enrolled before it released that
-    /// lock.
+    /// The statement's own snapshot lacks a factor that a concurrent login enrolled while this statement waited for the
+    /// lock on the user. The function sees that factor.
     private var hasFactorByNow: SQL<Input> {
         let kinds = application.settings.secondFactor.factors.filter(\.standsAlone)
             .map { "\(literal: $0.rawValue)" as SQL<Input> }
@@ -269,7 +273,8 @@ struct FactorStep<Input> {
             """
     }
 
-    /// Whether a user has a factor `f` that the application accepts and that satisfies a condition.
+    /// Returns the SQL condition that a user has a factor `f` that the application accepts and that satisfies
+    /// `condition`.
     static func hasFactor(
         _ user: SQL<Input>,
         if condition: SQL<Input> = "f.removed is null",
@@ -286,7 +291,8 @@ struct FactorStep<Input> {
             """
     }
 
-    /// Whether a user has a factor that the application asks for.
+    /// Returns the SQL condition that a user is asked for a second factor: the user has one, and the policy is not
+    /// `off`.
     static func isAsked(_ user: SQL<Input>, in application: Application) -> SQL<Input> {
         application.settings.secondFactor.demand == .off ? "false" : hasFactor(user, in: application)
     }
@@ -311,7 +317,8 @@ struct FactorStep<Input> {
             ?? ""
     }
 
-    /// Whether the application requires a factor of a user; nil if it requires none of any user.
+    /// Returns the SQL condition that a user must have a second factor; nil if the application requires none of any
+    /// user.
     static func isRequired(_ user: SQL<Input>, in application: Application) -> SQL<Input>? {
         let policy = application.settings.secondFactor
         guard policy.demand == .required else { return nil }

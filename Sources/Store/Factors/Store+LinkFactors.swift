@@ -10,9 +10,9 @@ import Postgres
 // enrolled them.
 
 extension Store {
-    /// Returns the factors that may be asked for when a password is set by a link, the oldest first.
+    /// Returns the second factors with which a user may set a password by a mailed link, the oldest first.
     ///
-    /// The result is nil if no factor is asked for.
+    /// The result is nil if the link requires no factor.
     package func factors(
         ofLink tokenHash: [UInt8],
         for purpose: EmailTokenPurpose,
@@ -39,11 +39,11 @@ extension Store {
 }
 
 extension PostgresConnection {
-    /// Uses up the factor that a locked user has shown for a link, or checks that none is needed.
+    /// Uses up the second factor that a user has shown to use a mailed link, or checks that the link needs none.
     ///
     /// - Parameters:
     ///   - proof: The shown factor; nil if there is none.
-    ///   - user: The user to whom the link belongs.
+    ///   - user: The user to whom the link belongs, whose row is locked.
     ///   - moment: The creation time of a reversal link, which asks for the factors that existed then; nil for other
     ///     links.
     ///   - application: The user's application.

@@ -72,7 +72,7 @@ package struct FactorHolder: Sendable {
     package let now: StoreMoment
 }
 
-/// The key by which the user of a login is found.
+/// How to find the user of a login: by an identity, or by the user's id.
 package enum FactorOwner: Sendable {
     case identity(IdentityKey)
     case user(ObjectID)

@@ -29,7 +29,7 @@ extension IdentityKey {
 extension Store {
     /// Returns whether a user has the identity.
     ///
-    /// - Throws: `store_unavailable` and its like.
+    /// - Throws: `store_unavailable` and similar failures.
     package func isKnown(_ identity: IdentityKey, in application: Application) async throws(Failure) -> Bool {
         let result = try await query(
             "select exists (select from \(identifier: application.schema).identities where \(identity.condition))",
@@ -57,7 +57,7 @@ extension PostgresConnection {
 }
 
 extension Store {
-    /// Returns the subject of any unrevoked identity at an app; nil if there is none.
+    /// Returns the subject (the user's id at the provider) of any unrevoked identity at an app; nil if there is none.
     package func subject(
         knownTo app: ProviderAppID,
         at provider: ProviderName,

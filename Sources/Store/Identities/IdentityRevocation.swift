@@ -69,7 +69,7 @@ extension Store {
     ///   - application: The application of the identity.
     ///   - actor: The source of the revocation, for the audit log.
     /// - Returns: Nil if nothing was to be done: there is no such identity, or the revocation is void.
-    /// - Throws: `store_unavailable` and its like.
+    /// - Throws: `store_unavailable` and similar failures.
     package func revoke(
         _ revocation: IdentityRevocation,
         of application: Application,
@@ -157,7 +157,7 @@ extension Store {
     ///   - identity: The identity with the permissions.
     ///   - application: The application of the identity.
     /// - Returns: The number of changes that had an effect.
-    /// - Throws: `store_unavailable` and its like.
+    /// - Throws: `store_unavailable` and similar failures.
     package func note(
         _ changes: [PermissionChange],
         at moment: Int64,
@@ -200,13 +200,13 @@ extension PermissionChange {
 }
 
 extension PostgresConnection {
-    /// Ends credentials that the provider issued for some identities before a time.
+    /// Makes credentials invalid that providers issued for some identities before a time.
     ///
     /// The record of the time is kept for two hours. An ID token is valid for an hour after its issue, and the second
     /// hour allows for differing clocks. A time that is not later than the recorded time changes nothing.
     ///
     /// - Parameters:
-    ///   - identities: Rows of `provider`, `provider_app` and `subject`.
+    ///   - identities: A SQL query for the identities, with the columns `provider`, `provider_app` and `subject`.
     ///   - moment: Unix seconds; nil for now.
     ///   - schema: The application's schema.
     /// - Throws: The database's error.

@@ -128,7 +128,7 @@ extension Store {
             .all(by: KeptIdentity.init)
     }
 
-    /// Writes the audit log entry `user.refresh`: an operator had a user's profile read again.
+    /// Writes the audit log entry `user.refresh`: at an operator's request, the service read a user's profile again.
     package func recordRefresh(
         of user: ObjectID,
         in application: ApplicationID,
@@ -137,8 +137,7 @@ extension Store {
         try await record("user.refresh", of: user, in: application, by: actor)
     }
 
-    /// Writes the audit log entry `user.mail`, with the name of the mail's template: an operator had a mail sent to a
-    /// user.
+    /// Writes the audit log entry `user.mail`, with the name of the mail's template: an operator sent a mail to a user.
     package func recordMail(
         _ template: String,
         to user: ObjectID,
@@ -185,7 +184,7 @@ extension Store {
     ///   - limit: The limit of claimed identities. Those that have been due for longest come first.
     ///   - leaseSeconds: The duration of the lease.
     /// - Returns: The claimed identities. Rows that are locked are skipped.
-    /// - Throws: `store_unavailable` and its like.
+    /// - Throws: `store_unavailable` and similar failures.
     package func claimIdentities(
         of application: Application,
         at provider: ProviderName,

@@ -17,7 +17,9 @@ package enum LinkTarget: Sendable {
     /// within so many seconds: a stolen session must not suffice to add a login method.
     case session(tokenHash: [UInt8], authenticatedWithin: Int)
 
-    /// Whether the target is the user of a session, who has presented all required factors.
+    /// Whether the target is the user of a session.
+    ///
+    /// Such a user has presented all required second factors already.
     package var isOfSession: Bool {
         if case .session = self { true } else { false }
     }
@@ -81,7 +83,7 @@ private enum Joined {
 }
 
 extension PostgresConnection {
-    /// Links an identity to a user, unless it belongs to one.
+    /// Links an identity to a user, unless the identity already belongs to one.
     ///
     /// - Returns: The outcome, and the locked invitation of a guest who becomes a user by this link.
     fileprivate func join(
@@ -181,7 +183,7 @@ extension LinkTarget {
         }
     }
 
-    /// Refuses, for the user of a session, an identity that another user has.
+    /// Throws if the target is the user of a session and the identity belongs to another user.
     fileprivate func take(_ owner: ObjectID, for user: ObjectID) throws(Failure) {
         if case .session = self, owner != user { throw .identityTaken(byAnother: true) }
     }
@@ -233,10 +235,10 @@ extension LoginStatement {
         )
     }
 
-    /// Returns this statement, but for a user who existed before the identity.
+    /// Returns a copy of this statement for a user who existed before the identity.
     ///
-    /// It changes how properties are written that the mapping writes at the first login only. For a guest who becomes a
-    /// user, they are always written. For the user of a session, who has already used the application, they are written
+    /// The copy differs for the properties that the mapping writes at the first login only. For a guest who becomes a
+    /// user, it always writes them. For the user of a session, who has already used the application, it writes them
     /// only if they are empty.
     func linking(_ linking: LinkTarget) -> LoginStatement {
         let first: SyncMode =

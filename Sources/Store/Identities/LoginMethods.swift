@@ -133,7 +133,7 @@ extension Store {
     }
 }
 
-/// The values that identify a login method of a user; the subject of a password is its login name.
+/// The values that identify a login method of a user; for a password, `subject` is the login name.
 struct StoredLoginMethod: Sendable {
     let provider: String
     let app: String

@@ -83,7 +83,7 @@ package struct ImportBatch: Sendable {
         )
     }
 
-    /// Returns the batch with its only row refused.
+    /// Returns a copy of this batch in which its only row is refused.
     func refusing(_ failure: Failure) -> ImportBatch {
         let refused = rows.map {
             ImportRefusal(record: $0.record, line: $0.line, reason: "notStored", message: failure.message)

@@ -2,7 +2,7 @@ package import Domain
 import Encodings
 import Postgres
 
-/// The import of one file into one application.
+/// Identifies the import of one file into one application.
 package struct ImportKey: Sendable {
     package let application: ApplicationID
     /// The database of the application's users and of the import's progress; nil for the main database.
@@ -28,7 +28,7 @@ package struct ImportProgress: Sendable {
 }
 
 extension ImportProgress {
-    /// The select list of an import's progress, with the table and the condition.
+    /// Returns the select list, the table and the condition of the query for an import's progress.
     fileprivate static func columns(of key: ImportKey) -> Statement {
         """
         source, records, imported, existing,
@@ -102,7 +102,7 @@ extension Store {
     ///   - key: The import.
     ///   - seconds: The timeout for a running batch.
     /// - Returns: Nil if there is no such import.
-    /// - Throws: `conflict` if a batch is still running after the timeout; `store_unavailable` and its like.
+    /// - Throws: `conflict` if a batch is still running after the timeout; `store_unavailable` and similar failures.
     package func progress(of key: ImportKey, within seconds: Int64) async throws(Failure) -> ImportProgress? {
         let result: ResultSet
         do {
@@ -191,7 +191,7 @@ extension Store {
     ///   - record: Only records after this one.
     ///   - limit: The limit of records.
     /// - Returns: The refusals; if there are `limit` of them, there may be more.
-    /// - Throws: `store_unavailable` and its like.
+    /// - Throws: `store_unavailable` and similar failures.
     package func refusals(
         of key: ImportKey,
         after record: Int,

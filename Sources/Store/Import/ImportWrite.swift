@@ -7,7 +7,7 @@ extension Store {
     ///
     /// A user who already exists stays unchanged. A record is refused if another user has its login name or identity.
     ///
-    /// The progress is stored in the same transaction as the users. So each record is imported once, whenever the
+    /// The progress is stored in the same transaction as the users. So each record is imported only once, even if the
     /// process dies. A row that breaks a rule of the tables makes its batch fail. Then the halves of the batch are
     /// written separately, down to the one row at fault, which is refused.
     ///
@@ -18,7 +18,7 @@ extension Store {
     ///   - hash: The hash by which banned identities are recognized.
     /// - Returns: The outcome of the records.
     /// - Throws: `conflict` if another process has resumed the import; `internal` if a record has no outcome;
-    ///   `store_unavailable` and its like. What was written until then is recorded in the import.
+    ///   `store_unavailable` and similar failures. What was written until then is recorded in the import.
     package func write(
         _ batch: ImportBatch,
         of key: ImportKey,
@@ -48,7 +48,7 @@ extension Store {
     /// other rows, such as unique columns. It runs no triggers.
     ///
     /// - Returns: The outcome that an import would have.
-    /// - Throws: `internal` if a record has no outcome; `store_unavailable` and its like.
+    /// - Throws: `internal` if a record has no outcome; `store_unavailable` and similar failures.
     package func check(
         _ batch: ImportBatch,
         in application: Application,
@@ -139,8 +139,9 @@ extension Store {
 
     /// Returns the statement that inserts users into a table.
     ///
-    /// It inserts those users whom no check has refused and for whom exactly the properties `lacking` get their
-    /// column's default. `names` are the table's names for the columns.
+    /// It inserts the users whom no check has refused and whose missing properties with a column default are exactly
+    /// `lacking`. These columns get their defaults. `names` maps the names that the service uses for columns to the
+    /// names in the table.
     fileprivate static func insertionOfUsers(
         into table: String,
         _ names: [String: String] = [:],
@@ -396,9 +397,9 @@ extension PostgresConnection {
 
 /// The columns of the table that holds an application's users.
 private struct ImportColumns: Sendable {
-    /// The names of the columns in the table, by the names that the service's statements use.
+    /// The names of the columns in the table, keyed by the names that the service's statements use for them.
     var names: [String: String] = [:]
-    /// The columns that have a default, by the names that the service's statements use.
+    /// The columns that have a default, under the names that the service's statements use for them.
     var withDefault: Set<String> = []
 }
 

@@ -3,7 +3,7 @@ package import Encodings
 import FoundationEssentials
 import Postgres
 
-/// The invitation that a client presents at a login or a registration, in case it creates a user.
+/// The invitation that a client presents at a login or a registration, in case this creates a user.
 ///
 /// This is a class, since most logins have no claim: a structure would take memory in each suspended function of each
 /// login.
@@ -48,7 +48,7 @@ extension Application {
     /// Whether new users need no invitation.
     var admitsAnybody: Bool { settings.newUsers == .open }
 
-    /// Whether a new user with this claim needs an invitation, or presents one.
+    /// Whether a new user of the application needs an invitation, or presents one.
     func asksForInvitation(_ claim: InvitationClaim?) -> Bool {
         switch settings.newUsers {
         case .open: claim?.tokenHash != nil
@@ -57,9 +57,9 @@ extension Application {
         }
     }
 
-    /// Returns the query for the open invitation whose link the claim has.
+    /// Returns the query for the open invitation whose link a client presents.
     ///
-    /// Without a link, the query finds the open invitation that names the identity.
+    /// If the client presents no link, the query finds the open invitation that names the client's identity.
     ///
     /// An invited identity needs no link. An invitation to an e-mail address does not admit an identity with the same
     /// address (decision D6).
@@ -87,7 +87,8 @@ extension Store {
     ///
     /// The check uses no invitation up.
     ///
-    /// - Throws: `new_users_closed`, `invitation_required`, `invitation_invalid`; `store_unavailable` and its like.
+    /// - Throws: `new_users_closed`, `invitation_required`, `invitation_invalid`; `store_unavailable` and similar
+    ///   failures.
     package func requireAdmission(
         by claim: InvitationClaim?,
         or identity: IdentityKey? = nil,
@@ -144,7 +145,7 @@ extension Store {
     ///
     /// - Parameters:
     ///   - held: The invitation.
-    ///   - claim: The claim, which converts the properties.
+    ///   - claim: What the client presented; it converts the invitation's properties.
     ///   - user: The new user.
     ///   - confirming: Whether the invitation confirms the user's address.
     ///   - application: The application of the invitation.
@@ -205,7 +206,9 @@ extension Store {
 }
 
 extension PostgresConnection {
-    /// Locks the invitation that a claim or an identity names; nil if none is needed, or none is open.
+    /// Locks and returns the open invitation that a client presents, or that names the client's identity.
+    ///
+    /// The result is nil if the client needs no invitation, or if no such invitation is open.
     func hold(
         _ claim: InvitationClaim?,
         or identity: IdentityKey?,

@@ -98,7 +98,7 @@ extension Store {
     ///
     /// - Throws: `conflict` with the `id` of an open invitation to the same contact; `conflict` without an `id` if the
     ///   application has reached its limit of open invitations; `too_many_attempts` if too many mails were sent to the
-    ///   mailbox; `store_unavailable` and its like. Nothing is written then.
+    ///   mailbox; `store_unavailable` and similar failures. Nothing is written then.
     package func invite(
         _ invitation: NewInvitation,
         to application: Application,
@@ -221,7 +221,7 @@ extension Store {
     /// The former link becomes invalid. The validity period starts again, as long as before.
     ///
     /// - Returns: The changed invitation; nil if it is not open any more.
-    /// - Throws: `too_many_attempts` if the mailbox has got several mails; `store_unavailable` and its like.
+    /// - Throws: `too_many_attempts` if the mailbox has got several mails; `store_unavailable` and similar failures.
     package func resend(
         _ id: ObjectID,
         tokenHash: [UInt8],

@@ -3,9 +3,9 @@ import Encodings
 import Postgres
 
 extension Store {
-    /// Writes a row for each record, and adds all logins to the counts of their minutes and hours.
+    /// Writes rows to the login log, and adds all logins to the counters of their minutes and hours.
     ///
-    /// This is a single statement, so it leases no connection.
+    /// This is a single statement, which needs no lease of a database connection.
     ///
     /// - Parameters:
     ///   - records: The logins that get a row in the log.
@@ -138,7 +138,7 @@ extension Store {
         return try result.first(String.self)
     }
 
-    /// Removes user ids, sources, user agents and sessions of erased users from part of the log.
+    /// Removes user ids, sources, user agents and sessions of erased users from part of the login log.
     ///
     /// Each user is processed again later, when no instance can still hold an unwritten login of that user.
     ///
@@ -175,9 +175,9 @@ extension Store {
 }
 
 extension Tables {
-    /// Schedules the removal of a transaction's erased users from the login log.
+    /// Schedules the removal from the login log of those users whom a transaction erases.
     ///
-    /// The removal is deferred because a user may have logged in a million times. Where the users are in another
+    /// The removal is deferred because a user may have logged in a million times. If the users are not in the main
     /// database, the schedule is committed before the transaction, like entries of the audit log (decision D24).
     func forgetLogins(
         of users: [ObjectID],

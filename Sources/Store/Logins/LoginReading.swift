@@ -65,7 +65,7 @@ package enum LogPosition: Sendable {
     case after(Int64)
 }
 
-/// A time interval of a chart.
+/// The number of logins of one kind in one time interval of a chart.
 package struct LoginBucket: Sendable {
     /// The start of the interval: milliseconds since 1970 UTC.
     package let starts: Int64
@@ -118,7 +118,7 @@ extension Store {
         return try await query(statement).all(by: LoginEntry.init)
     }
 
-    /// Returns sessions of a user with their origins.
+    /// Returns sessions of a user, each with its origin: the network address and the user agent that opened it.
     ///
     /// The origins are read from the user's newest 1,000 rows of the login log.
     ///
@@ -159,7 +159,7 @@ extension Store {
     ///   - filter: The logins to count. Its source, user and time are ignored, since the counters lack them.
     ///   - since: The start of an hour, in seconds since 1970 UTC.
     /// - Returns: The number.
-    /// - Throws: `store_unavailable` and its like.
+    /// - Throws: `store_unavailable` and similar failures.
     package func unlistedLogins(matching filter: LoginFilter, since: Int64) async throws(Failure) -> Int64 {
         var statement: Statement = """
             select coalesce(sum(unlisted), 0)::bigint from federation.login_counts
@@ -183,7 +183,7 @@ extension Store {
     ///   - width: The length of an interval in seconds. Counts of whole hours are kept for as long as the log, other
     ///     counts for a day.
     /// - Returns: The intervals in order, and the reasons of refusals during the whole time.
-    /// - Throws: `store_unavailable` and its like.
+    /// - Throws: `store_unavailable` and similar failures.
     package func loginCounts(
         of application: ApplicationID?,
         since: Int64,
@@ -239,7 +239,9 @@ extension LogPosition {
 }
 
 extension LoginFilter {
-    /// Whether a filter for all applications concerns only the time, so that the log's primary key serves it.
+    /// Whether the filter has no condition but the application and the time.
+    ///
+    /// Such a filter for all applications is served by the primary key of the login log.
     fileprivate var isOfTime: Bool {
         method == nil && provider == nil && outcome == nil && reason == nil && source == nil && user == nil
     }

@@ -74,7 +74,7 @@ package struct LoginRecord: Sendable, Equatable {
     }
 }
 
-/// What logins of one minute have in common if they are counted together.
+/// The key of a counter of logins: the minute and the other properties that the counted logins have in common.
 package struct LoginKind: Sendable, Hashable {
     package let application: ApplicationID
     /// The minute of the logins, as the number of minutes since 1970 UTC.

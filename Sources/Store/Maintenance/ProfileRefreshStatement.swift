@@ -78,7 +78,8 @@ extension Store {
     /// Writes a profile that was fetched without a login.
     ///
     /// - Parameters:
-    ///   - values: One value for each target of the statement; nil where the profile lacks it.
+    ///   - values: One value for each property that the statement writes; nil if the provider's profile lacks the
+    ///     value.
     ///   - cleared: The properties to empty, because the profile lacks them.
     ///   - standing: What the provider reported about the token.
     ///   - identity: The identity with the token that the provider was asked about.

@@ -136,7 +136,8 @@ extension Store {
 extension Store {
     /// The number of PostgreSQL pages in one part of the sessions table.
     ///
-    /// These pages contain about five hundred sessions: a simultaneous revocation of one of them does not wait long.
+    /// These pages contain about five hundred sessions. A purge locks the expired ones of a single part at a time, so
+    /// that a simultaneous revocation of one of them does not wait long.
     private static let pagesOfPart = 8
 
     /// Returns the number of parts of an application's sessions table.

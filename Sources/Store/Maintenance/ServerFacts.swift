@@ -8,7 +8,7 @@ package struct ServerFacts: Sendable {
     package var encoding: String
     /// Whether the server is a replica, which takes no writes.
     package var isStandby: Bool
-    /// Settings that should be on, with their actual values.
+    /// The PostgreSQL settings that should be `on`, with their actual values.
     package var settings: [(name: String, value: String)]
     /// The time by the server's clock, in Unix milliseconds.
     package var time: Int64

@@ -2,15 +2,17 @@ package import Domain
 import Encodings
 import Postgres
 
-/// A change of an operator.
+/// One change of the stored data of an operator: of the operator's role or tokens, or the operator's creation or
+/// deletion.
 package enum OperatorChange: Sendable {
     /// Creates the operator, who must not exist yet.
     case create(role: OperatorRole)
     case setRole(OperatorRole)
     /// Adds a token by the SHA-256 of its text, and deletes the operator's expired tokens.
     ///
-    /// If the operator already has the maximum of tokens of this purpose, a token for calls is refused. For another
-    /// purpose the least recently used token is revoked, one without a verified second factor first.
+    /// The operator may already have the maximum number of tokens of this purpose. A further token for API calls is
+    /// refused then. For any other purpose, the least recently used token is revoked, if possible one without a
+    /// verified second factor.
     case addToken(id: String, hash: [UInt8], expires: Int64?, isMachine: Bool, purpose: OperatorTokenPurpose)
     case revokeToken(id: String)
     case delete

@@ -18,9 +18,9 @@ package struct NewOperatorSession: Sendable {
 }
 
 extension Store {
-    /// Opens a session of the console for the operator of a token.
+    /// Opens a session of the console for the operator who presents a token.
     ///
-    /// The token of a link is used up.
+    /// If the token comes from a login link, it is used up.
     ///
     /// A second factor verified with the token is valid for the session, too. The session expires no later than the
     /// token. The token of a link is an exception, since its expiry only limits when the link can be followed. If the

@@ -2,17 +2,18 @@ package import Domain
 import FoundationEssentials
 import Postgres
 
-/// A rate limit and lockout for failed attempts that are counted for one key.
+/// A rate limit and lockout for attempts that are counted together, such as those for one login name or from one
+/// source.
 package struct AttemptRule: Sendable {
-    /// The number of the first failure that causes a wait.
+    /// The number of failures after which the next attempt must wait.
     ///
     /// The wait is one second, and doubles with each further failure.
     package let firstSlowed: Int
     /// The longest wait, in seconds.
     package let longestWait: Int
-    /// The maximum number of attempts within the window; a further attempt must wait for the window's end.
+    /// The maximum number of attempts within a time window; a further attempt must wait for the end of the window.
     package let max: Int
-    /// The length of the window in seconds; the first attempt opens it.
+    /// The length, in seconds, of the time window in which attempts are counted; the first attempt opens the window.
     package let window: Int
     /// The seconds after the last failure until all failures are forgotten.
     package let memory: Int
@@ -101,7 +102,7 @@ package struct AttemptRule: Sendable {
     }
 }
 
-/// A key and the rule by which an attempt is counted for it.
+/// A counter of attempts, named by a hash, with the limit that applies to the attempts.
 package struct AttemptCount: Sendable {
     /// SHA-256 of the source, account or other subject that attempts are counted for.
     let key: [UInt8]
@@ -115,7 +116,7 @@ package struct AttemptCount: Sendable {
 
 /// The refusal of an attempt that exceeds a limit.
 package struct AttemptRefusal: Sendable {
-    /// The position, among the attempt's counts, of the count whose limit was exceeded.
+    /// The index, in the list of the attempt's counters, of the counter whose limit was exceeded.
     package let position: Int
     /// The seconds to wait.
     package let seconds: Int
@@ -131,7 +132,7 @@ extension AttemptRefusal {
     }
 }
 
-/// The SHA-256 keys that a password guess is counted for.
+/// The SHA-256 hashes that name the two counters of a password guess: that of the source and that of the account.
 package struct AttemptKeys: Sendable {
     package let source: [UInt8]
     package let account: [UInt8]
@@ -154,7 +155,7 @@ extension Store {
     /// up the limits of its sources.
     ///
     /// - Parameters:
-    ///   - counts: The counts of the attempt, without duplicate keys.
+    ///   - counts: The counters that count the attempt, without duplicate keys.
     ///   - application: The application of the attempt.
     /// - Returns: Nil when the attempt is allowed; otherwise the refusal.
     /// - Throws: `store_unavailable` and similar failures.
@@ -273,9 +274,9 @@ extension Store {
         } ?? (nil, nil)
     }
 
-    /// The SQL of a moment long ago: the end of the wait of a key without a wait.
+    /// The SQL of a time long ago, which is stored as the end of the wait if the next attempt need not wait.
     ///
-    /// `now()` would not do: for a statement that began earlier and waited for the row, it is in the future.
+    /// `now()` would not do: for a statement that began earlier and waited for the row's lock, it is in the future.
     private static let noWait = "to_timestamp(0)"
 
     /// Returns the SQL that checks a limit without counting: it yields a row unless attempts for the key must wait.

@@ -29,7 +29,7 @@ package struct EmailToken: Sendable {
 }
 
 extension Store {
-    /// Stores a token by its SHA-256.
+    /// Stores the token of a mailed link, as its SHA-256 hash.
     package func addEmailToken(
         _ token: EmailToken,
         for purpose: EmailTokenPurpose,
@@ -39,10 +39,10 @@ extension Store {
         _ = try await query(Self.adding(token, for: purpose, tokenHash: tokenHash, of: application), of: application)
     }
 
-    /// Returns the statement that stores a token.
+    /// Returns the statement that stores the token of a mailed link.
     ///
-    /// `created` is the statement's time, not the transaction's. Changes of one user wait for each other, so the later
-    /// change has the later time.
+    /// As the creation time it stores the time of the statement, not of the transaction. Changes of one user wait for
+    /// each other, so the later change has the later time.
     static func adding(
         _ token: EmailToken,
         for purpose: EmailTokenPurpose,
@@ -90,9 +90,9 @@ extension Store {
         "e.token_hash = \(tokenHash) and e.purpose = \(purpose.rawValue) and e.expires > now()"
     }
 
-    /// Returns the CTEs that lock the user of a link, delete the link and confirm the address.
+    /// Returns the CTEs that lock the user of a mailed link, delete the link and confirm the user's address.
     ///
-    /// As the first of several statements of a transaction, this makes the link single-use.
+    /// If the statement with these CTEs is the first of its transaction, the link is single-use.
     static func taking(
         _ tokenHash: [UInt8],
         _ purpose: EmailTokenPurpose,

@@ -94,7 +94,7 @@ extension Store {
     )
 }
 
-/// The text of the statement that opens a session, expression by expression.
+/// Builds the SQL text of the statement that opens a session, from its parts.
 private struct SessionOpeningText {
     private typealias Value = Parameter<SessionOpening>
 

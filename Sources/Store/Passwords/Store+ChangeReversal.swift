@@ -6,7 +6,7 @@ import Postgres
 package struct UndoneChange: Sendable {
     /// The removed identities with their stored tokens.
     ///
-    /// A token can be used once more, to remove the app's permissions.
+    /// The service can use each token once more, to remove the app's permissions at the provider.
     package let lost: [KeptIdentity]
     /// The providers of identities that were not restored: another user has the identity now, or the user has another
     /// identity at the same app.

@@ -5,12 +5,13 @@ import Postgres
 extension Store {
     /// Sets the password of a link's user in one transaction, and confirms the address.
     ///
-    /// Removes all identities, unless the user says that they are the user's own (T-32, T-33).
+    /// Removes all identities, unless the user has confirmed that these are the user's own (T-32, T-33).
     ///
     /// A user who reads mail to the address owns the account, and the former password may have been an attacker's.
     /// Therefore all sessions are revoked, and all links except those that reverse a change. The reset is refused while
-    /// the owner of another address can still take the account back: either of the two may be the thief. The first
-    /// statement locks the user, as logins and linking do. So the later statements see what logins have written.
+    /// the owner of another address can still recover the account, since the reader of either address may be the thief.
+    /// The first statement locks the user, as logins and linking do. So the later statements see what logins have
+    /// written.
     ///
     /// - Parameters:
     ///   - tokenHash: SHA-256 of the link's token.

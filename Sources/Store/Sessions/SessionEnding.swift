@@ -1,7 +1,7 @@
 import Domain
 import Postgres
 
-/// The revocation of former sessions by a login, as SQL.
+/// Generates the SQL by which a login revokes former sessions of the user.
 ///
 /// A login revokes the client's previous session, if that is a session of the same user. It also revokes the user's
 /// oldest sessions beyond the maximum. If the application refuses logins beyond the maximum, the login checks instead
@@ -15,8 +15,8 @@ import Postgres
 /// after the login's own statement began. So of two simultaneous logins, the one that waited for the lock on the user
 /// also revokes the other's session.
 ///
-/// A function also checks for room, after the user is locked: of two simultaneous logins, the one that waited sees the
-/// other's session.
+/// A function also checks whether there is room for another session, after the user is locked. So of two simultaneous
+/// logins, the one that waited sees the other's session.
 ///
 /// Surplus sessions are found by the index with a user's sessions in their order, and deleted by their key.
 struct SessionEnding<Input> {
@@ -45,10 +45,12 @@ struct SessionEnding<Input> {
         self.previous = previous
     }
 
-    /// Returns a CTE that checks for room, to precede a login's writes; nil where no login is refused.
+    /// Returns a CTE that checks whether the user may have another session; nil if the application refuses no login for
+    /// that.
     ///
-    /// The CTE reads `user`, which must have locked the user and have a column `object_id`. `room.room` is false if the
-    /// user has no room for the session. If there is no such user, `room` has no row.
+    /// The CTE precedes the login's writes. It reads the CTE named `user`, which locks the user and has a column
+    /// `object_id`. `room.room` is false if the user has no room for the session. If there is no such user, `room` has
+    /// no row.
     func room(of user: SQL<Input>) -> SQL<Input>? {
         guard let max, refuses else { return nil }
         return """
@@ -65,7 +67,7 @@ struct SessionEnding<Input> {
 
     /// The CTEs that revoke the client's previous session and the user's sessions beyond the maximum.
     ///
-    /// They read `person`, whose `object_id` is the user's.
+    /// They read the CTE `person`, whose column `object_id` is the user's id.
     ///
     /// The only column of `previous` is `ended`. The statement must join `previous` to its result, since PostgreSQL
     /// does not run a CTE that only reads unless the CTE is used.

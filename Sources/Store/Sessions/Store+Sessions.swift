@@ -48,7 +48,7 @@ extension Store {
 
     /// Revokes a session.
     ///
-    /// - Returns: Whether there was a valid one.
+    /// - Returns: Whether there was a valid session with this token.
     package func endSession(tokenHash: [UInt8], of application: Application) async throws(Failure) -> Bool {
         let result = try await query(
             application.ending(sessions: "s.token_hash = \(tokenHash) and \(unsafeRaw: application.isLive("s"))"),

@@ -54,7 +54,7 @@ extension Store {
 }
 
 extension Failure {
-    /// The failure of a conversion.
+    /// The failure to report if a guest cannot become a user with a password.
     ///
     /// Its text is the same for every reason, so that it reveals nothing about other guests.
     package static let guestInvalid = Failure(

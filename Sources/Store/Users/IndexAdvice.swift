@@ -25,7 +25,7 @@ package struct IndexAdvice: Sendable {
 extension Store {
     /// The maximum number of sets of properties for which slow searches of an application are recorded.
     private static let advicesKept: Int64 = 100
-    /// The days without a further slow search after which advice is deleted.
+    /// The number of days without a further slow search after which the advice to create an index is deleted.
     private static let adviceDays: Int64 = 30
 
     /// Records slow searches by a set of properties, so that operators learn which indexes would help.
@@ -71,7 +71,7 @@ extension Store {
         }
     }
 
-    /// Deletes advice that no further slow search has confirmed for `adviceDays`.
+    /// Deletes the advice to create an index if no further slow search has confirmed it for `adviceDays` days.
     package func forgetIndexAdvice() async throws(Failure) {
         _ = try await query(
             "delete from federation.index_advice where last < now() - make_interval(days => \(Self.adviceDays)::int)"

@@ -282,7 +282,7 @@ extension PostgresError {
 
 /// The columns of an insert for which a client gave a value; the other columns get the table's defaults.
 struct InsertedColumns {
-    /// The column names, each preceded by a comma, as the values are.
+    /// The column names, each preceded by a comma, like the values in `values`.
     let names: Statement
     let values: Statement
 

@@ -2,7 +2,7 @@ import Domain
 import Encodings
 import Postgres
 
-/// The assignments of an update of a row `u` of the users table.
+/// The SQL assignments of a statement that updates a row `u` of the users table.
 ///
 /// If any value changes, `updated` becomes the present time.
 ///

@@ -2,7 +2,7 @@ package import Domain
 import Encodings
 import Postgres
 
-/// A change of a user by an operator.
+/// A change that an operator makes to a user.
 package enum UserChange: Sendable {
     /// Sets the user's status; disabling also revokes the user's sessions.
     case setStatus(UserStatus)
@@ -20,7 +20,7 @@ package enum UserChange: Sendable {
     case takeRole(String)
     /// Deletes the user with all dependent rows, and bans the identities of a disabled user by their hashes.
     ///
-    /// The notices outlast the user.
+    /// The notices are sent although the user is deleted.
     case erase(banningBy: IdentityHasher, telling: [Notice] = [])
 }
 
@@ -105,7 +105,7 @@ extension Failure {
     package static let noSuchUser = Failure(.notFound, "This user does not exist in this application.")
 }
 
-/// The steps of a change of one user.
+/// Carries out one change of a user.
 private struct UserChangeWork: Sendable {
     let id: ObjectID
     let application: Application

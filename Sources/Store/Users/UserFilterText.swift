@@ -2,7 +2,9 @@ import Domain
 import Postgres
 
 extension UserFilter {
-    /// Returns the condition for a row `u` of the users table, with bound values and names of declared columns.
+    /// Returns the filter as a SQL condition on a row `u` of the users table.
+    ///
+    /// Values are bound as parameters. The SQL text contains only names of known columns.
     func condition(in schema: String) -> Statement {
         switch self {
         case .all(let parts): Self.joined(parts, by: "and", in: schema)
@@ -152,7 +154,7 @@ extension UserColumn {
         return "\(unsafeRaw: property.key(of: "u." + quoted(property.name.text)))"
     }
 
-    /// Returns the expression of the column's index if it compares with the values as the column itself does.
+    /// Returns the expression of the column's index if it can be compared with the given values in place of the column.
     ///
     /// Otherwise returns the column.
     ///

@@ -77,7 +77,7 @@ extension UserListing {
         return conditions
     }
 
-    /// Returns the condition that a user has the subject at any app.
+    /// Returns the SQL condition that a user has an identity with the given subject, at any app of the application.
     ///
     /// The primary key of `identities` begins with provider and app. A search without the app would scan the whole
     /// table. So a loose index scan lists the apps, and the key is searched once for each app.

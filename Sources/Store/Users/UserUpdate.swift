@@ -78,7 +78,7 @@ extension Store {
     }
 }
 
-/// The steps of one update.
+/// Carries out one update of a user's record.
 private struct UserUpdateWork: Sendable {
     let update: UserUpdate
     let writer: RecordWriter

@@ -11,7 +11,7 @@ extension SoftAuthenticator {
         package var origin: String
         package var crossOrigin: Bool? = false
         package var topOrigin: String?
-        /// Additional JSON members, with a leading comma, before the closing brace.
+        /// Additional JSON members of the client data, which begin with a comma.
         package var more = ""
         /// Changes the encoded bytes before they are hashed.
         package var rewrite: @Sendable ([UInt8]) -> [UInt8] = { $0 }
@@ -68,7 +68,7 @@ extension SoftAuthenticator {
 
     package struct RegistrationDraft: Sendable {
         package var credentialID: [UInt8]
-        /// The value of `rawId`, if it differs from `id`.
+        /// The value of the member `rawId`; `nil` if it is the same as `id`.
         package var rawID: [UInt8]?
         package var type = "public-key"
         package var clientData: ClientDataDraft
@@ -103,7 +103,7 @@ extension SoftAuthenticator {
         package var clientData: ClientDataDraft
         package var data: AuthenticatorDataDraft
         package var userHandle: [UInt8]?
-        /// Changes the message that is signed, but not the copy in the response.
+        /// Changes the bytes before they are signed, but not the bytes that the response contains.
         package var rewriteSigned: @Sendable ([UInt8]) -> [UInt8] = { $0 }
         /// Changes the signature.
         package var rewriteSignature: @Sendable ([UInt8]) -> [UInt8] = { $0 }
@@ -130,7 +130,9 @@ package enum CBORText {
 
     package static func text(_ text: String) -> [UInt8] { head(0x60, text.utf8.count) + Array(text.utf8) }
 
-    /// Returns the first bytes of a CBOR item: its major type, and its length of 16 bits at most.
+    /// Returns the first bytes of a CBOR item, which contain its major type and its length.
+    ///
+    /// The length must be less than 65536.
     private static func head(_ kind: UInt8, _ length: Int) -> [UInt8] {
         switch length {
         case ..<24: [kind | UInt8(length)]

@@ -3,9 +3,9 @@ package import CryptoExtras
 
 /// A WebAuthn authenticator in software, together with the browser that calls it.
 ///
-/// It makes passkeys and performs both ceremonies of WebAuthn. The responses are JSON as from a browser's `toJSON()`.
-/// The authenticator has one passkey. Its responses are valid unless a test changes the draft. The draft has every part
-/// of a response before dependent parts are computed and signed. The authenticator parses nothing, and writes its CBOR
+/// The authenticator has one passkey, and performs registrations and assertions with it. The responses are JSON as from
+/// a browser's `toJSON()`. A response is valid unless a test changes its draft. The draft contains every part of the
+/// response, before the hashes and the signature are computed. The authenticator parses nothing, and writes its CBOR
 /// and JSON by hand. So it shares no code with the code under test.
 package struct SoftAuthenticator: Sendable {
     package enum Algorithm: String, Sendable, CaseIterable {
@@ -45,7 +45,7 @@ package struct SoftAuthenticator: Sendable {
     package var relyingPartyID: String
     package var origin: String
     package var credentialID: [UInt8]
-    /// The user handle in assertions; `nil` for a passkey that is not discoverable.
+    /// The user handle that assertions contain; `nil` for a passkey that is not discoverable.
     package var userHandle: [UInt8]?
     package var flags: Flags = [.userPresent, .userVerified]
     /// The signature counter.
@@ -54,7 +54,7 @@ package struct SoftAuthenticator: Sendable {
     package var signCount: UInt32 = 0
     package var counts = true
 
-    /// Makes an authenticator with a passkey for the user handle in the registration options.
+    /// Makes an authenticator with a passkey that has the given user handle.
     ///
     /// The origin is that of the page or the app. By default, the credential id is 32 random bytes.
     package init(
@@ -72,10 +72,10 @@ package struct SoftAuthenticator: Sendable {
         self.credentialID = credentialID ?? (0..<32).map { _ in UInt8.random(in: 0...255, using: &generator) }
     }
 
-    /// Performs a registration.
+    /// Registers the passkey, and returns the response that a browser would send to the server.
     ///
     /// - Parameters:
-    ///   - challenge: The challenge of the options.
+    ///   - challenge: The challenge from the server's registration options.
     ///   - change: Changes the draft of the response.
     /// - Returns: A RegistrationResponseJSON.
     package func register(
@@ -97,10 +97,10 @@ package struct SoftAuthenticator: Sendable {
         return draft.json
     }
 
-    /// Performs an assertion.
+    /// Signs a challenge with the passkey, and returns the response that a browser would send to the server.
     ///
     /// - Parameters:
-    ///   - challenge: The challenge of the options.
+    ///   - challenge: The challenge from the server's options.
     ///   - change: Changes the draft of the response.
     /// - Returns: An AuthenticationResponseJSON.
     /// - Throws: An error of the signing key.
@@ -142,19 +142,19 @@ extension SoftAuthenticator.Key {
         }
     }
 
-    /// Returns a COSE key for ES256 with these coordinates.
+    /// Returns the COSE key for ES256 with the given coordinates of the public key.
     package static func cose(x: [UInt8], y: [UInt8]) -> [UInt8] {
         [0xA5, 0x01, 0x02, 0x03, 0x26, 0x20, 0x01, 0x21] + CBORText.bytes(x) + [0x22] + CBORText.bytes(y)
     }
 
-    /// Returns a COSE key for RS256 with these numbers.
+    /// Returns the COSE key for RS256 with the given modulus and exponent of the public key.
     package static func cose(modulus: [UInt8], exponent: [UInt8]) -> [UInt8] {
         [0xA4, 0x01, 0x03, 0x03, 0x39, 0x01, 0x00, 0x20] + CBORText.bytes(modulus) + [0x21] + CBORText.bytes(exponent)
     }
 
-    /// Signs a message as assertions require.
+    /// Signs a message with the algorithm of this key.
     ///
-    /// An ES256 signature is in DER.
+    /// As WebAuthn requires for assertions, an ES256 signature is in DER.
     package func signature(of message: [UInt8]) throws -> [UInt8] {
         switch self {
         case .es256(let key): Array(try key.signature(for: message).derRepresentation)

@@ -1,25 +1,25 @@
 import NIOCore
 
-/// A count of the HTTP/2 frames that a client sends, by their headers (RFC 9113 §4.1).
+/// Counts the HTTP/2 frames that a client sends, by their headers (RFC 9113 §4.1).
 ///
-/// It tells whether a frame is under way, and whether there are more frames than requests need. Every frame takes one
-/// from an allowance. Since the type of the frame does not matter, unforeseen types are bounded, too. Requests and time
-/// add to the allowance.
+/// The meter tells since when a frame is incomplete, and whether the client sends more frames than requests need. For
+/// this it has an allowance. Every frame takes one from the allowance, and requests and time add to it. The type of a
+/// frame does not matter, so unknown types are limited, too.
 struct FrameMeter {
-    /// The largest allowance, that is, how many frames may come at once.
+    /// The maximum of the allowance: the number of frames that a client may send at once.
     static let burst = 1000
-    /// Frames that a request adds to the allowance: its data, and window updates for its response.
+    /// The number of frames that each request adds to the allowance: for its data, and window updates for its response.
     static let perRequest = 16
-    /// Frames that a second adds to the allowance.
+    /// The number of frames that each second adds to the allowance.
     static let perSecond = 100
 
-    /// Octets of the connection preface (RFC 9113 §3.4).
+    /// The length in bytes of the connection preface, which a client sends first (RFC 9113 §3.4).
     private static let preface = 24
     private static let headSize = 9
 
-    /// Since when something is incomplete: the preface and the first request, a frame, or the frames of a header block.
+    /// The time since which received data has been incomplete; nil if everything received is complete.
     ///
-    /// Nil if everything received is complete.
+    /// The incomplete data may be the preface and the first request, a frame, or the frames of a header block.
     private(set) var isOpenSince: NIODeadline?
 
     private var allowance = burst
@@ -38,9 +38,9 @@ struct FrameMeter {
         head.reserveCapacity(Self.headSize)
     }
 
-    /// Counts received frames.
+    /// Counts the frames in received bytes.
     ///
-    /// - Returns: Whether the allowance was sufficient.
+    /// - Returns: Whether the client may send so many frames.
     mutating func take(_ bytes: ByteBufferView, now: NIODeadline) -> Bool {
         refill(now)
         var rest = bytes

@@ -6,7 +6,7 @@ import NIOHTTP2
 import NIOHTTPTypes
 import NIOHTTPTypesHTTP2
 
-/// The HTTP/2 connections of a listener, within the limits of HTTP/1.1; each stream is a request.
+/// Serves the HTTP/2 connections of a listener, within the same limits as HTTP/1.1; each stream is a request.
 struct HTTP2Connections: Sendable {
     struct Value {
         let channel: any Channel
@@ -15,7 +15,7 @@ struct HTTP2Connections: Sendable {
 
     private let http1: HTTPConnections
 
-    /// - Parameter http1: The handler of the requests, with its limits.
+    /// - Parameter http1: Has the function that handles requests, and the limits.
     init(_ http1: HTTPConnections) {
         self.http1 = http1
     }

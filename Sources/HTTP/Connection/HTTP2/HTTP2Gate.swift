@@ -2,12 +2,12 @@ import NIOCore
 import NIOHTTP2
 import NIOSSL
 
-/// A gate between the received bytes and NIO's HTTP/2 that closes a connection after an error.
+/// A channel handler in front of NIO's HTTP/2 handler that closes the connection after an error.
 ///
-/// NIO responds to a connection error with GOAWAY but still accepts bytes. Its parser keeps the bytes, and the
-/// connection stays open until the client closes it. The gate lets no further bytes pass and closes the connection. It
-/// also bounds how long a frame, or the frames of a header block, may take to arrive, and how many frames may come in
-/// addition to requests.
+/// After an error of the connection, NIO sends GOAWAY but still accepts bytes. Its parser keeps the bytes, and the
+/// connection stays open until the client closes it. This handler drops further bytes and closes the connection. It
+/// also limits how long a frame, or the frames of a header block, may take to arrive, and how many frames a client may
+/// send in addition to requests.
 final class HTTP2Gate: ChannelInboundHandler, NIOHTTP2FrameDelegate {
     typealias InboundIn = ByteBuffer
     typealias InboundOut = ByteBuffer
@@ -57,7 +57,9 @@ final class HTTP2Gate: ChannelInboundHandler, NIOHTTP2FrameDelegate {
         context.fireChannelReadComplete()
     }
 
-    /// Handles NIO's report of an error in the connection's bytes; see ``HTTP2Faults``.
+    /// Closes the connection when NIO reports an error in its bytes, unless the error concerns only a stream.
+    ///
+    /// ``HTTP2Faults`` calls this method.
     func sawError() {
         if hasResetStream { hasResetStream = false } else { cut() }
     }
@@ -71,7 +73,7 @@ final class HTTP2Gate: ChannelInboundHandler, NIOHTTP2FrameDelegate {
         }
     }
 
-    /// Ends the connection of a client that repeats refused requests.
+    /// Sends ENHANCE_YOUR_CALM and closes the connection, since the client repeats refused requests.
     func calm() {
         guard !isOver, let context else { return }
         refuse(context, .enhanceYourCalm)
@@ -79,7 +81,7 @@ final class HTTP2Gate: ChannelInboundHandler, NIOHTTP2FrameDelegate {
 
     // MARK: Ends
 
-    /// Lets no further bytes pass, and closes the connection once the current writes have been handed on.
+    /// Drops further received bytes, and closes the connection after the event loop has done its current work.
     func end() {
         guard !isOver, let context else { return }
         isOver = true
@@ -93,18 +95,18 @@ final class HTTP2Gate: ChannelInboundHandler, NIOHTTP2FrameDelegate {
         closeAtOnce(context)
     }
 
-    /// Closes the connection after a delay, since the client was sent a GOAWAY or has closed its side of the
-    /// connection.
+    /// Closes the connection after a delay.
     ///
-    /// A client that sends nothing any more also sends no WINDOW_UPDATE. Responses that need one would wait forever.
+    /// Called when the service has sent a GOAWAY or the client has closed its side of the connection. A client that
+    /// sends nothing any more also sends no WINDOW_UPDATE, so a response that needs one would wait forever.
     func leave() {
         guard farewell == nil, let context else { return }
-        let time = min(limit, Self.maxFarewellBytes)
+        let time = min(limit, Self.maxFarewellTime)
         farewell = context.eventLoop.assumeIsolated().scheduleTask(in: time) { context.close(promise: nil) }
     }
 
-    /// The longest delay before the connection closes: longer than any request under way takes.
-    private static let maxFarewellBytes = TimeAmount.seconds(10)
+    /// The maximum delay before the connection of a leaving client is closed; no request takes longer.
+    private static let maxFarewellTime = TimeAmount.seconds(10)
 
     /// Sends GOAWAY with an error code, and closes the connection.
     private func refuse(_ context: ChannelHandlerContext, _ code: HTTP2ErrorCode) {
@@ -118,9 +120,10 @@ final class HTTP2Gate: ChannelInboundHandler, NIOHTTP2FrameDelegate {
         closeAtOnce(context)
     }
 
-    /// Closes without the closure alert of TLS (RFC 8446 §6.1), since the service would wait for the client's alert.
+    /// Closes the connection without sending TLS's closure alert (RFC 8446 §6.1).
     ///
-    /// While it waits, a connection with refused streams keeps some 100 KiB, and attackers never send the alert.
+    /// After the alert, the service would wait for the alert of the client. During that wait, a connection with refused
+    /// streams keeps some 100 KiB, and attackers never send the alert.
     private func closeAtOnce(_ context: ChannelHandlerContext) {
         let tls = try? context.pipeline.syncOperations.context(handlerType: NIOSSLServerHandler.self)
         context.eventLoop.assumeIsolated().execute { (tls ?? context).close(promise: nil) }
@@ -128,9 +131,10 @@ final class HTTP2Gate: ChannelInboundHandler, NIOHTTP2FrameDelegate {
 
     // MARK: Time
 
-    /// Starts the timer of an incomplete frame.
+    /// Starts the timer that limits how long a frame may be incomplete.
     ///
-    /// A request that arrives whole starts no timer. A timer left from an earlier request checks again when it fires.
+    /// A request that arrives whole starts no timer. If a timer from an earlier request fires, it checks the time
+    /// again.
     private func watch(_ context: ChannelHandlerContext) {
         guard timer == nil, !isOver, let since = meter.isOpenSince else { return }
         timer = context.eventLoop.assumeIsolated().scheduleTask(deadline: since + limit) {

@@ -10,9 +10,9 @@ final class StreamEnd: ChannelOutboundHandler {
     typealias OutboundIn = HTTP2Frame.FramePayload
     typealias OutboundOut = HTTP2Frame.FramePayload
 
-    /// The latest frame of the response.
+    /// The latest frame of the response, which the handler holds back until the next frame comes.
     ///
-    /// The handler holds the frame back until the next one comes, since this frame may be the last.
+    /// The latest frame may be the last one, and is then marked as the end of the stream.
     private var held: (frame: HTTP2Frame.FramePayload, promise: EventLoopPromise<Void>?)?
 
     func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
@@ -60,7 +60,7 @@ extension HTTP2Frame.FramePayload {
         }
     }
 
-    /// Returns the frame as the last one of its stream.
+    /// Returns the frame, marked as the end of its stream.
     fileprivate func ending() -> HTTP2Frame.FramePayload {
         switch self {
         case .data(var data):

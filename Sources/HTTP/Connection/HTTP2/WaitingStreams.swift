@@ -4,14 +4,15 @@ import NIOHTTP2
 
 /// Keeps the requests of an HTTP/2 connection until they are complete, and creates their streams only then.
 ///
-/// A stream with its channel and its task costs thousands of times as much as the headers that open it. So a request
-/// that waits for its body is kept as its fields and the received bytes. Two kinds of requests get their stream at
-/// once: those with a longer body than ``WaitingRequest`` keeps, and those whose client waits for 100 Continue. Until
-/// such a request is complete, it is charged as a request that is being handled.
+/// A stream with its channel and its task takes thousands of times as much memory as the headers that open it. So of a
+/// request that waits for its body, only the fields and the received bytes are kept. Two kinds of requests get their
+/// stream at once: those with a longer body than ``WaitingRequest`` keeps, and those whose client waits for 100
+/// Continue. While such a request is incomplete, it counts in ``ConnectionBudget`` like a request that is being
+/// handled.
 ///
-/// All streams of a connection but one count for the budget until they end. Where the budget has no room, the latest
-/// requests are refused. Nothing was done for a refused request, and the client may send it again (RFC 9113 §8.7). A
-/// client with too many refused requests gets ENHANCE_YOUR_CALM.
+/// The budget also counts all streams of a connection but one, until they end. When the budget is used up, the latest
+/// requests are refused. Nothing was done for a refused request, so the client may send it again (RFC 9113 §8.7). After
+/// too many refused requests, the service sends ENHANCE_YOUR_CALM and closes the connection.
 final class WaitingStreams: ChannelInboundHandler {
     typealias InboundIn = HTTP2Frame
     typealias InboundOut = HTTP2Frame
@@ -20,11 +21,10 @@ final class WaitingStreams: ChannelInboundHandler {
     /// The memory in bytes that the HTTP/2 library needs for a stream, apart from its header fields.
     private static let streamCost = 2048
     private static let fieldCost = 64
-    /// The number of refused requests after which the connection ends.
+    /// The number of refused requests after which the connection is closed; each accepted request subtracts one.
     ///
-    /// Each accepted request subtracts one.
-    ///
-    /// The number is small, since the library keeps some 100 KiB for a connection whose streams were all refused.
+    /// The number is small, since the HTTP/2 library keeps some 100 KiB for a connection whose streams were all
+    /// refused.
     private static let maxRefusals = 20
 
     private struct Arrival {
@@ -48,16 +48,14 @@ final class WaitingStreams: ChannelInboundHandler {
     private var charge: ConnectionCharge
     /// The requests whose end has not arrived yet, by stream.
     private var arrivals: [HTTP2StreamID: Arrival] = [:]
-    /// The streams that were created.
-    ///
-    /// Later handlers know only these.
+    /// The ids of the streams whose requests were passed on to later handlers, which know only these streams.
     private var made: Set<HTTP2StreamID> = []
-    /// The memory that the incomplete requests take, in bytes.
+    /// The memory that the incomplete requests of the connection take, in bytes.
     private var cost = 0
     private var refusals = 0
-    /// The part of the cost that counts for the connection's source.
+    /// The bytes of `cost` that count in ``ConnectionBudget``; a first few kilobytes do not count.
     private var counted: Int { max(cost - ConnectionBudget.uncounted, 0) }
-    /// Whether streams were refused since the last flush.
+    /// Whether streams were refused since the last flush of the connection's output.
     private var hasRefused = false
     /// Whether the client has closed its side of the connection.
     private var isInputOver = false
@@ -65,7 +63,7 @@ final class WaitingStreams: ChannelInboundHandler {
 
     /// - Parameters:
     ///   - limit: How long a request may take to arrive.
-    ///   - share: The connection's share of the budget.
+    ///   - share: Counts the resources that the connection uses.
     ///   - gate: The handler that closes the connection.
     ///   - end: Called when no further stream will come.
     init(limit: TimeAmount, share: ConnectionShare, gate: HTTP2Gate, end: @escaping () -> Void) {
@@ -173,9 +171,7 @@ final class WaitingStreams: ChannelInboundHandler {
         }
     }
 
-    /// Passes on the received part of a request.
-    ///
-    /// This creates the request's stream.
+    /// Passes the received part of a request on to later handlers, which creates the request's stream.
     private func pass(_ stream: HTTP2StreamID, _ context: ChannelHandlerContext, ends: Bool = false) {
         guard var arrival = arrivals[stream], let head = arrival.head else { return }
         guard makeStream(stream, context) else { return }
@@ -193,9 +189,9 @@ final class WaitingStreams: ChannelInboundHandler {
         if let window { context.fireUserInboundEventTriggered(window) }
     }
 
-    /// Counts a new stream.
+    /// Counts a new stream, or refuses it if the maximum number of requests is reached.
     ///
-    /// Refuses the stream if there is no room, and returns whether there is.
+    /// Returns whether the stream was counted.
     private func makeStream(_ stream: HTTP2StreamID, _ context: ChannelHandlerContext) -> Bool {
         guard share.begin() else {
             // Later frames of the stream are dropped.
@@ -208,7 +204,7 @@ final class WaitingStreams: ChannelInboundHandler {
         return true
     }
 
-    /// Forgets a request that is complete, or whose stream has ended.
+    /// Removes a request from the incomplete ones, because it is complete or its stream has ended.
     private func settle(_ stream: HTTP2StreamID) {
         guard let arrival = arrivals.removeValue(forKey: stream) else { return }
         cost -= arrival.cost
@@ -218,14 +214,16 @@ final class WaitingStreams: ChannelInboundHandler {
 
     // MARK: Ends
 
-    /// Closes the connection after the last response, if the client has closed its side.
+    /// Closes the connection if the client has closed its side and all responses have been sent.
     ///
     /// Most such clients are gone, and nothing else closes their connections.
     private func leave() {
         if isInputOver, made.isEmpty { gate.end() }
     }
 
-    /// Refuses the latest requests until there is room for the others.
+    /// Reserves memory for the incomplete requests.
+    ///
+    /// If too few bytes are free, refuses the latest requests until the others fit.
     private func fit(_ context: ChannelHandlerContext) {
         guard counted != charge.bytes, !charge.set(counted) else { return }
         for stream in arrivals.filter({ $0.value.cost > 0 }).keys.sorted(by: >) {
@@ -240,7 +238,7 @@ final class WaitingStreams: ChannelInboundHandler {
         reset(stream, .refusedStream, context)
     }
 
-    /// Flushes the refusals, and ends the connection of a client that has been refused too often.
+    /// Sends the frames that refuse requests, and closes the connection if too many requests were refused.
     private func tell(_ context: ChannelHandlerContext) {
         guard hasRefused else { return }
         hasRefused = false
@@ -260,7 +258,7 @@ final class WaitingStreams: ChannelInboundHandler {
         context.write(wrapOutboundOut(HTTP2Frame(streamID: stream, payload: .rstStream(reason))), promise: nil)
     }
 
-    /// Starts the connection's timer, which serves all requests.
+    /// Starts the timer that limits how long requests take to arrive; one timer serves all requests of the connection.
     ///
     /// A request that arrives in one piece starts no timer.
     private func watch(_ context: ChannelHandlerContext) {

@@ -3,14 +3,14 @@ import Logging
 import NIOConcurrencyHelpers
 package import NIOCore
 
-/// The source of a connection, as the proxy in front named it by the PROXY protocol.
+/// The source of a connection, named by the proxy in front of the service in the header of the PROXY protocol.
 package final class ProxiedOrigin: Sendable {
     /// The source of the current request's connection; nil if the listener does not use the PROXY protocol.
     @TaskLocal package static var current: ProxiedOrigin?
 
     private let source = NIOLockedValueBox<SocketAddress?>(nil)
 
-    /// The source's address; nil for the proxy's own connection.
+    /// The source's address; nil for a connection that the proxy opened for itself, such as a health check.
     package var address: SocketAddress? { source.withLockedValue { $0 } }
 
     func set(_ address: SocketAddress?) { source.withLockedValue { $0 = address } }
@@ -49,7 +49,7 @@ struct ProxiedConnections<Base: ServerChildChannel>: ServerChildChannel {
     }
 }
 
-/// Removes the header of the PROXY protocol from a connection, and lets no bytes through before it.
+/// Removes the header of the PROXY protocol from a connection, and keeps received bytes back until it is complete.
 final class ProxyProtocol: ChannelInboundHandler, RemovableChannelHandler {
     typealias InboundIn = ByteBuffer
     typealias InboundOut = ByteBuffer
@@ -100,7 +100,7 @@ final class ProxyProtocol: ChannelInboundHandler, RemovableChannelHandler {
 }
 
 extension ServerChildChannel {
-    /// Returns these connections behind proxies that use the PROXY protocol.
+    /// Wraps these connections, so that they accept only trusted proxies that use the PROXY protocol.
     func behind(_ proxies: TrustedPeers) -> any ServerChildChannel {
         ProxiedConnections(base: self, trusted: proxies)
     }

@@ -6,8 +6,8 @@ import NIOCore
 enum ProxyHeader: Equatable {
     /// The header is not complete.
     case incomplete
-    /// The header has `length` bytes. The source is nil for the proxy's own connection, and for an address that is
-    /// neither IPv4 nor IPv6.
+    /// The header is complete and has `length` bytes. The source is nil for a connection that the proxy opened for
+    /// itself, and for an address that is neither IPv4 nor IPv6.
     case whole(length: Int, source: SocketAddress?)
     case faulty(Fault)
 

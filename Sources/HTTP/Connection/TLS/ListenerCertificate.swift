@@ -7,15 +7,16 @@ import NIOSSL
 /// A listener's certificate and key from files, and the authorities of client certificates.
 ///
 /// The files may be replaced at any time. Open connections keep the certificate and key with which they began. New
-/// connections use the files that were read last. If a file is unusable, or the files do not match each other, the
-/// former ones stay in use.
+/// connections use the files that were read last. If a new file is unusable, or the new files do not match each other,
+/// the former certificate and key stay in use.
 package final class ListenerCertificate: Sendable {
     /// The paths of the PEM files.
     package struct Files: Sendable {
-        /// The certificate, followed by those of the chain to an authority.
+        /// The path of the certificate, in a file that also has the certificates of the chain to an authority.
         var certificate: String
         var key: String
-        /// The authorities of required client certificates; nil when clients need none.
+        /// The path of the authorities that must have signed a client's certificate; nil when clients need no
+        /// certificate.
         var clientAuthorities: String?
 
         package init(certificate: String, key: String, clientAuthorities: String? = nil) {
@@ -72,7 +73,7 @@ package final class ListenerCertificate: Sendable {
 
     private struct State {
         var material: Material
-        /// The contents checked last, usable or not.
+        /// The contents of the files at the latest check, whether they were usable or not.
         var contents: Contents
     }
 

@@ -1,7 +1,8 @@
 import NIOCore
 import NIOTLS
 
-/// Waits for the end of a TLS handshake, within the limit, and then configures the negotiated protocol.
+/// Waits for the end of a TLS handshake, at most for a time limit, and then adds the handlers of the negotiated
+/// protocol.
 final class TLSNegotiation<Negotiated: Sendable>: ChannelInboundHandler, RemovableChannelHandler {
     typealias InboundIn = ByteBuffer
     typealias InboundOut = ByteBuffer
@@ -14,7 +15,7 @@ final class TLSNegotiation<Negotiated: Sendable>: ChannelInboundHandler, Removab
 
     /// - Parameters:
     ///   - limit: How long the handshake may take.
-    ///   - promise: Receives the configured value, or the error.
+    ///   - promise: Receives the result of `configure`, or the error.
     ///   - configure: Adds the handlers of a protocol by its ALPN name; nil when the client named none.
     init(
         limit: TimeAmount,
