@@ -16,7 +16,7 @@ package import Hummingbird
 import Limiting
 package import PublicAPI
 
-/// The client protocol of Backendless.
+/// The protocol between Backendless's client SDKs and their server, which this service implements for user management.
 package struct Backendless: ClientProtocol {
     private let useCases: UseCases
     private let directory: ApplicationDirectory
@@ -81,7 +81,7 @@ package struct Backendless: ClientProtocol {
         ]
     }
 
-    /// `Users` is the only table (`requireUsersTable`).
+    /// The only value of the path parameter `table`: `Users` (`requireUsersTable`).
     package var fixedParameters: [String: String] { ["table": "Users"] }
 
     package func mount(on routes: ApplicationRoutes) {
@@ -132,7 +132,8 @@ package struct Backendless: ClientProtocol {
 }
 
 extension Request {
-    /// The session token in the header; nil if the text does not have the form of a session token.
+    /// The session token in the request's header `user-token`; nil if its text does not have the form of a session
+    /// token.
     var userToken: SessionToken? {
         headers[.userToken].flatMap { SessionToken(received: $0) }
     }

@@ -2,9 +2,9 @@ import Domain
 import HTTP
 import HTTPTypes
 
-/// The only table that maps failures to codes and statuses for clients of Backendless: docs/api/errors.md.
+/// Maps each failure to the error code and the HTTP status that Backendless's client SDKs expect (docs/api/errors.md).
 struct Problem: NumberedErrorTable {
-    /// Returns the code and the status of a reason.
+    /// Returns the error code and the HTTP status for a failure with the given reason.
     ///
     /// Client SDKs read the code. No reason has status 502, since one SDK replaces the body of a 502 by a text of its
     /// own.

@@ -5,9 +5,9 @@ import Hummingbird
 import NIOCore
 import Pages
 
-/// The style sheet and the scripts, which are embedded in the program.
+/// The console's style sheet and scripts, which are embedded in the program.
 ///
-/// Their names contain a digest of their contents, so browsers may cache them for good.
+/// Their file names contain a digest of their contents, so browsers may cache them without a time limit.
 enum Assets {
     struct Asset {
         fileprivate let name: String
@@ -23,13 +23,13 @@ enum Assets {
 
         fileprivate var path: String { "/console/assets/\(name)" }
 
-        /// The HTML element that loads a script.
+        /// The HTML element `script` that makes a page load this script.
         var element: HTML { "<script type=\"module\" src=\"\(path)\"></script>" }
     }
 
     private static let style = Asset("console", ending: "css", type: "text/css", PackageResources.console_css)
     private static let script = Asset("console", ending: "js", type: "text/javascript", PackageResources.console_js)
-    /// The script of the mapping editor.
+    /// The script of the editor in which operators map profile fields to properties.
     static let mapping = Asset("mapping", ending: "js", type: "text/javascript", PackageResources.mapping_js)
     /// The script of the log of logins, which loads new logins.
     static let logins = Asset("logins", ending: "js", type: "text/javascript", PackageResources.logins_js)
@@ -37,7 +37,7 @@ enum Assets {
     static let people = Asset("people", ending: "js", type: "text/javascript", PackageResources.people_js)
     /// The script that reads files into form fields.
     static let files = Asset("files", ending: "js", type: "text/javascript", PackageResources.files_js)
-    /// The script of passkeys, which browsers make and show only by scripts.
+    /// The script that asks the browser to create and use passkeys, which is possible only in a script.
     static let passkeys = Asset("passkeys", ending: "js", type: "text/javascript", PackageResources.passkeys_js)
     private static let icon = Asset("icon", ending: "svg", type: "image/svg+xml", PackageResources.icon_svg)
 

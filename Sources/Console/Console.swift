@@ -20,7 +20,7 @@ package struct Console: Sendable {
     let origin: String?
     /// The URL at which clients reach the service; nil when it is not configured.
     let publicURL: String?
-    /// The known provider kinds.
+    /// What the console shows of each provider kind that the service supports.
     let kinds: [ProviderCard]
     let calls: AdministrationCalls
 
@@ -31,10 +31,10 @@ package struct Console: Sendable {
         self.calls = calls
     }
 
-    /// Whether browsers reach the console by HTTPS.
+    /// Whether the console's configured origin uses HTTPS.
     var isReachedByTLS: Bool { origin?.utf8.starts(with: "https://".utf8) ?? false }
 
-    /// The cookie with the session.
+    /// The cookie with the token of an operator's session in the console.
     var cookie: BrowserCookie { BrowserCookie("federation-console", isSecure: isReachedByTLS, sameSite: .strict) }
 
     var forms: FormGuard { FormGuard(of: "federation console", at: origin) }
@@ -68,9 +68,10 @@ package struct Console: Sendable {
         }
     }
 
-    /// Adds the action of a form on one of the console's pages.
+    /// Handles a form on one of the console's pages.
     ///
-    /// If the administration refuses the action, the page appears again with the typed values and the reason.
+    /// If the administration refuses the form's action, the response is the same page with the typed values and the
+    /// reason.
     func action(
         _ path: RouterPath,
         on router: Router<ManagementContext>,
@@ -101,12 +102,12 @@ package struct Console: Sendable {
         }
     }
 
-    /// Returns the links to the pages above an application's page.
+    /// Returns the links to the pages above an application's page, for its breadcrumb navigation.
     static func trail(of application: String) -> [(title: String, path: String)] {
         [("Applications", "/console/applications"), (application, consolePath("applications", application))]
     }
 
-    /// Returns the links to the pages above a user's page.
+    /// Returns the links to the pages above a user's page, for its breadcrumb navigation.
     static func usersTrail(of application: String) -> [(title: String, path: String)] {
         trail(of: application) + [("Users", consolePath("applications", application, "users"))]
     }
@@ -122,7 +123,7 @@ package struct Console: Sendable {
 
     /// The maximum size of a form in bytes.
     ///
-    /// The largest form contains an application document, percent-encoded.
+    /// The largest form contains a percent-encoded application document.
     private static let formLimit = 3_145_728
 
     /// The maximum number of fields of a form.
@@ -130,10 +131,10 @@ package struct Console: Sendable {
     /// The largest form is a mapping to all properties that an application can have.
     private static let maxFields = 4096
 
-    /// Reads the operator's name and role, runs the body, and turns every refusal into a page.
+    /// Reads the operator's name and role, runs `body`, and turns every refusal into a page.
     ///
-    /// With `identifies` false, the name and the role are not read. A page that shows only the result of one call needs
-    /// neither: without a valid session, the administration refuses that call.
+    /// With `identifies` false, the method reads neither the name nor the role. A page that shows only the result of
+    /// one call does not need them: without a valid session, the administration refuses that call.
     func answer(
         _ request: Request,
         _ context: ManagementContext,

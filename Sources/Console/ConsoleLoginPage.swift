@@ -11,7 +11,7 @@ import Pages
 enum ConsoleLoginPage {
     static let path = "/console/login"
 
-    /// The commands that print a link for logging in.
+    /// The commands that print a link to the console: one for the first operator, the other for an existing operator.
     static let firstOperator = "federation console"
     private static let loginLink = "federation console NAME"
 
@@ -19,7 +19,7 @@ enum ConsoleLoginPage {
         HTML.link(Self.path, [("to", path == "/console" ? "" : path)])
     }
 
-    /// Returns the path to show after the login: the given path, or the overview if that is no path of the console.
+    /// Returns the path to show after the login: the given path if it is a path of the console, otherwise the overview.
     static func target(_ path: String?) -> String {
         guard let path, path == "/console" || path.hasPrefix("/console/") || path.hasPrefix("/console?"),
             path.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F && $0 != UInt8(ascii: "\\") }), !path.hasPrefix(Self.path)
@@ -96,9 +96,9 @@ extension Console {
         mountFactors(on: router)
     }
 
-    /// Handles a form of a visitor who is not logged in.
+    /// Handles a form from a visitor who is not logged in.
     ///
-    /// It refuses a connection that is not protected.
+    /// The form is refused if the connection is neither HTTPS nor on loopback.
     func strangersForm(
         of request: Request,
         _ act: (FormFields) async throws -> Response,
@@ -141,7 +141,7 @@ extension Console {
         }
     }
 
-    /// Returns the token if a header may contain it, and throws otherwise.
+    /// Returns the operator's token if it can be the value of an HTTP header, and throws otherwise.
     static func bearer(_ token: String?) throws(Failure) -> String {
         guard let token, !token.isEmpty, token.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F }) else {
             throw Failure(.operatorTokenInvalid, "This is not a valid operator token. Check that it is complete.")
@@ -149,9 +149,9 @@ extension Console {
         return token
     }
 
-    /// Opens a session with a token.
+    /// Opens a session of the operator to whom the token belongs.
     ///
-    /// - Returns: The cookie with the session.
+    /// - Returns: The value of `Set-Cookie` with the session's token.
     /// - Throws: `Refusal`.
     func openSession(by token: String, _ context: ManagementContext) async throws -> String {
         let call = AdministrationCalls.Call(.post, ["operator", "sessions"])

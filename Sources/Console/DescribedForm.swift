@@ -3,18 +3,21 @@ import Domain
 import Encodings
 import Pages
 
-/// A form with an input for each of several described fields, such as the settings of an application.
+/// A form with an input for each of several fields, such as the settings of an application, made from the fields'
+/// descriptions.
 ///
-/// Beside each field it shows the field's meaning and default.
+/// Beside each input it shows the meaning and the default of the field.
 ///
-/// The administration validates the typed values. The form itself validates only durations, since the administration
-/// has them in seconds. The form carries its original values and sends only the values that differ from these. So a
-/// value that another operator has changed meanwhile is not overwritten.
+/// The administration validates the typed values. The form itself validates only durations, since operators type them
+/// in units such as days and the administration expects seconds.
+///
+/// The form contains its original values and sends only values that differ from them. So it does not overwrite a value
+/// that another operator has changed meanwhile.
 struct DescribedForm {
     private struct Field {
-        /// The names from the root of the form's values to the field.
+        /// The path of the field: the names of the objects that contain the field, and its own name.
         let path: [String]
-        /// The field's title, after the title of its object.
+        /// The field's displayed title, which begins with the title of the object that contains the field.
         let title: String
         let described: FieldDescription
 
@@ -28,25 +31,25 @@ struct DescribedForm {
 
     private let fields: [Field]
 
-    /// Creates a form of fields in their order, including the fields of inner objects.
+    /// Creates a form with the given fields in their order; a field that is an object is replaced by its inner fields.
     init(_ fields: [FieldDescription]) {
         self.fields = ObjectShape(fields).leaves.map { Field(path: $0.path, title: $0.title, described: $0.field) }
     }
 
     // MARK: The form
 
-    /// The hidden field with the form's original values.
+    /// The name of the hidden form field with the form's original values.
     private static let was = "was"
 
-    /// Returns the fields with their values.
+    /// Returns a row with an input for each field, filled with the field's value.
     ///
-    /// A field without a stored value shows its default.
+    /// The input has the stored value, or the default if no value is stored.
     ///
     /// - Parameters:
     ///   - values: The stored values.
     ///   - typed: The typed values, if they could not be stored.
     ///   - refusal: Why the typed values could not be stored.
-    ///   - place: The prefix of the fields' pointers, such as `/settings`.
+    ///   - place: The JSON pointer of the object with the fields, such as `/settings`.
     /// - Returns: A row for each field.
     func fields(_ values: JSONObject, typed: FormFields?, _ refusal: Refusal?, at place: String = "") -> HTML {
         let draft = typed.map(Draft.init)
@@ -65,9 +68,9 @@ struct DescribedForm {
         return "\(HTML.hidden(Self.was, JSONValue.object(was).text))\(rows)"
     }
 
-    /// The typed values of a form.
+    /// What the operator typed into a form, beside the form's original values.
     private struct Draft {
-        /// The form's original texts, by the names of the fields.
+        /// The text that each input had before the operator changed it, by the name of the field.
         let was: [String: String]
         private let typed: [String: String]
 
@@ -136,7 +139,7 @@ struct DescribedForm {
             """
     }
 
-    /// Returns the choices of a field: the given words, and an empty choice if the field allows null.
+    /// Returns the options of a select element: the given words, and an empty option if the field's value may be null.
     private static func choices(_ words: [String], of field: Field) -> [(String, String)] {
         let named = words.map { ($0, $0) }
         if case .orNull = field.described.shape { return named + [("", "–")] }
@@ -166,7 +169,7 @@ struct DescribedForm {
         return ", default \(isTime ? text(usual, field) : shown(usual))"
     }
 
-    /// Returns a default as text for operators.
+    /// Returns the default value of a field as text for operators.
     private static func shown(_ value: JSONValue) -> String {
         switch value {
         case .bool(let isOn): isOn ? "on" : "off"
@@ -176,7 +179,7 @@ struct DescribedForm {
         }
     }
 
-    /// Returns a value as the text of its input.
+    /// Returns a field's value as the text of its input.
     private static func text(_ value: JSONValue?, _ field: Field) -> String {
         switch field.shape {
         case .secret: return ""
@@ -198,16 +201,16 @@ struct DescribedForm {
 
     // MARK: What a form changes
 
-    /// Returns a merge patch of the changed fields.
+    /// Returns a JSON Merge Patch with the fields that the operator has changed.
     ///
-    /// A text that cannot be read as a value is sent unchanged. The administration's error then says what the value
-    /// should be.
+    /// A text that cannot be parsed as a value is in the patch unchanged. The administration's error then says what the
+    /// value should be.
     ///
     /// - Parameters:
     ///   - form: The typed values.
-    ///   - place: The prefix of the fields' pointers, such as `/settings`.
+    ///   - place: The JSON pointer of the object with the fields, such as `/settings`.
     /// - Returns: A member for each changed field.
-    /// - Throws: The problems of durations, in the notation of the form.
+    /// - Throws: The problems of typed texts that are no durations.
     func patch(_ form: FormFields, at place: JSONPointer = JSONPointer()) throws -> JSONObject {
         let draft = Draft(form)
         var patch = JSONObject()

@@ -4,17 +4,17 @@ import Encodings
 import Hummingbird
 import Pages
 
-/// A request for an operator's second factor, either before a page or together with a form that needs the factor.
+/// Asks an operator for a second factor, before a page or together with a form that the administration has refused.
 ///
-/// A refused form is sent again together with the code.
+/// The browser then sends the refused form again, together with the code or the passkey's response.
 enum FactorForm {
-    /// The names of the fields: a code and the factor's id, or a passkey's response and its pending login.
+    /// The names of the form fields: a code and the factor's id, or a passkey's response and its pending login.
     private static let code = "factor-code"
     private static let factor = "factor-id"
     private static let credential = "factor-credential"
     private static let pending = "factor-pending"
 
-    /// The labels of secret fields, by the last word of the field's name.
+    /// The labels of form fields with secrets; each key is the last word of a field's name.
     static let secrets = [
         "appSecret": "App secret", "consumerSecret": "Consumer secret",
         "webhookVerifyToken": "Webhook verify token", "accessToken": "Access token",
@@ -22,7 +22,7 @@ enum FactorForm {
     ]
 
     static let path = "/console/second-factor"
-    /// The page of the operator's own factors.
+    /// The path of the page on which an operator manages the operator's own second factors.
     static let ownPath = "/console/factors"
 
     static func path(returningTo path: String) -> String { HTML.link(Self.path, [("to", path)]) }
@@ -38,9 +38,9 @@ enum FactorForm {
         }
     }
 
-    /// Returns a page with a refused form and a field for the code.
+    /// Returns a page that contains the refused form in hidden fields and asks for the second factor.
     ///
-    /// The operator types secrets again, so no page contains a secret.
+    /// The operator must type the form's secrets again, so no page contains a secret.
     static func page(for form: FormFields, at path: String, _ refusal: Refusal, _ visit: Visit) async throws -> Page {
         let own = [code, factor, credential, pending, FormGuard.field]
         let kept = form.all.filter { !own.contains($0.name) }
@@ -58,7 +58,7 @@ enum FactorForm {
         return page(visit.form(to: path, "\(kept)\(try await fields(visit))"), refusal.message, refusal.status)
     }
 
-    /// Verifies the factor that was sent with a form, if there is one.
+    /// Verifies the second factor that the browser sent with a form; does nothing if the form has none.
     static func show(with form: FormFields, _ visit: Visit) async throws {
         var shown: JSONObject
         if let credential = try form.value(credential), !credential.isEmpty {
@@ -88,7 +88,7 @@ enum FactorForm {
         )
     }
 
-    /// Returns the fields for a code of one of the factors with codes, or for a passkey.
+    /// Returns the form fields for a code of one of the operator's factors, or for a passkey.
     private static func fields(_ visit: Visit) async throws -> HTML {
         let asked = try await visit.call(.post, ["operator", "secondFactor", "start"]).object
         let factors = asked.objects("factors").filter { $0["kind"]?.string != "passkey" }
@@ -116,7 +116,7 @@ enum FactorForm {
         return "\(codes, if: !factors.isEmpty)\(passkey)"
     }
 
-    /// Returns the title of a factor kind.
+    /// Returns the displayed name of a kind of second factor.
     static func kind(_ kind: String?) -> String {
         switch kind {
         case "totp": "Authenticator app"
@@ -126,9 +126,9 @@ enum FactorForm {
         }
     }
 
-    /// Returns a button that creates or uses a passkey, and the field for the response.
+    /// Returns a button that creates or uses a passkey, and the hidden field for the passkey's response.
     ///
-    /// Both need scripts.
+    /// The button works only if scripts run.
     static func passkeyButton(_ what: String, _ options: JSONValue, _ label: String, into field: String) -> HTML {
         """
         \(HTML.hidden(field, ""))<p><button type="button" class="primary" data-what="\(what)" \

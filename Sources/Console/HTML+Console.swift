@@ -12,7 +12,7 @@ extension HTML {
         return "<time datetime=\"\(text)\">\(String(text.dropLast(4)).replacing("T", with: " ")) UTC</time>"
     }
 
-    /// A text with a button that copies the text.
+    /// The given text, and a button that copies it to the clipboard.
     ///
     /// The button is visible only if scripts run.
     ///
@@ -24,7 +24,7 @@ extension HTML {
         "<code>\(text)</code>\(copyButton(name))"
     }
 
-    /// A button that copies the text of the element in front of it.
+    /// A button that copies the text of the preceding HTML element to the clipboard.
     static func copyButton(_ name: String) -> HTML {
         "<button type=\"button\" class=\"copy\">Copy<span class=\"hidden\"> \(name)</span></button>"
     }
@@ -39,9 +39,9 @@ extension HTML {
         """
     }
 
-    /// A filter of a list by one value or by none.
+    /// A select element that filters a list by one value, or by none.
     ///
-    /// The choices include the current value, even if it is not an option.
+    /// Its options include the current value even if it is not among the given ones.
     static func choice(
         _ name: String,
         _ label: String,
@@ -75,7 +75,7 @@ extension HTML {
         return "<div class=\"alert\"><ul>\(texts.map { "<li>\($0)</li>" as HTML })</ul></div>"
     }
 
-    /// A new secret, which is shown only once.
+    /// A message that shows a new secret, which the console shows only once.
     static func made(_ text: HTML, _ secret: String, _ name: String, _ advice: HTML = "") -> HTML {
         """
         <div class="made" role="status"><p>\(text)</p><p>\(copied(secret, name))</p>\
@@ -83,7 +83,7 @@ extension HTML {
         """
     }
 
-    /// A folded form for an irreversible action, with a field in which a name must be typed to confirm.
+    /// A collapsed form for an irreversible action, with a field in which the operator types a name to confirm.
     static func grave(
         _ summary: HTML,
         _ label: HTML,
@@ -100,14 +100,12 @@ extension HTML {
         """
     }
 
-    /// A short label for a state.
+    /// A short label that names a state, such as a user's status.
     static func tag(_ text: String, _ kind: String = "") -> HTML {
         "<span class=\"tag\(" \(kind)", if: !kind.isEmpty)\">\(text)</span>"
     }
 
-    /// Links to the views of a page.
-    ///
-    /// One of the views is shown.
+    /// Links to the views that a page can show, with the current view marked.
     static func views(_ label: String, _ views: [(title: String, path: String, isShown: Bool)]) -> HTML {
         let links = views.map { view -> HTML in
             "<a href=\"\(view.path)\"\(" aria-current=\"true\"", if: view.isShown)>\(view.title)</a> "
@@ -116,9 +114,10 @@ extension HTML {
     }
 }
 
-/// Returns a time in milliseconds since 1970 in the notation of the administration API, to the millisecond.
+/// Returns a time as the administration API writes it, to the millisecond; the parameter counts milliseconds since
+/// 1970.
 ///
-/// Nil outside the years that the notation can express.
+/// Nil for a year that the notation cannot express.
 func momentText(_ milliseconds: Int64) -> String? {
     guard abs(milliseconds) < 253_402_300_800_000 else { return nil }
     let part = (milliseconds % 1000 + 1000) % 1000
@@ -127,7 +126,7 @@ func momentText(_ milliseconds: Int64) -> String? {
     return "\(text.dropLast()).\(String(part + 1000).dropFirst())Z"
 }
 
-/// Returns a path below `/console` with encoded segments.
+/// Returns a path below `/console` from segments, which it percent-encodes.
 func consolePath(_ segments: String...) -> String {
     "/console/" + segments.map(PercentEncoding.encode).joined(separator: "/")
 }

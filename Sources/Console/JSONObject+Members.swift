@@ -1,8 +1,8 @@
 import Encodings
 
-/// Readers of the members of the administration API's responses.
+/// Methods that read members of the JSON objects in responses of the administration API.
 ///
-/// For an absent member, they return an empty value.
+/// They return an empty value if the member is absent.
 extension JSONObject {
     func string(_ name: String) -> String { self[name]?.string ?? "" }
 

@@ -2,14 +2,15 @@ import Pages
 
 /// A message about a completed action, which the next page shows.
 ///
-/// The page's URL contains only the name of a message in this closed list. So no link can put another text on the page.
+/// The URL of that page contains only the name of one of these messages. So no link can make the page show another
+/// text.
 enum Notice: String {
     case saved, made, applied, declared, dropped, renamed, revoked, ended, removed, enrolled
     case roleGiven, roleTaken, roleChanged, rolledBack
     case disabled, enabled, signedOut, refreshed, mailed, unlinked, erased
     case userMade, userMadeAndMailed
 
-    /// The query parameter with the notice.
+    /// The name of the query parameter with the name of the message.
     static let field = "done"
 
     private var text: HTML {
@@ -42,7 +43,7 @@ enum Notice: String {
 
     var html: HTML { .notice(text) }
 
-    /// Returns the URL of a page that shows the notice.
+    /// Returns the URL of the page at a path, with a query that makes the page show this message.
     func path(_ path: String) -> String {
         "\(path)\(path.utf8.contains(UInt8(ascii: "?")) ? "&" : "?")\(Self.field)=\(rawValue)"
     }

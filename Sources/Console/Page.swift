@@ -6,7 +6,7 @@ import Pages
 
 /// A page of the console.
 struct Page {
-    /// The section of the console that a page belongs to.
+    /// The section of the console to which a page belongs.
     enum Section: String, CaseIterable {
         case overview
         case applications
@@ -31,12 +31,12 @@ struct Page {
 
     let title: String
     let section: Section
-    /// The links to the pages above this page, the outermost first.
+    /// The links to the pages above this page, for its breadcrumb navigation; the outermost comes first.
     var trail: [(title: String, path: String)] = []
     var content: HTML
-    /// The alert about a refusal, above the content.
+    /// The alert above the content, which says that an action was refused.
     ///
-    /// Nil if the content itself shows the refusal.
+    /// Nil if the content itself shows the refusal, or if nothing was refused.
     var alert: HTML?
     var status = HTTPResponse.Status.ok
     /// Seconds after which a refused action may be retried.
@@ -48,12 +48,12 @@ struct Page {
     /// The page's scripts, in addition to those of every page.
     var scripts: [Assets.Asset] = []
 
-    /// Returns a page that shows only a refusal.
+    /// Returns a page whose only content is the message of a refusal.
     static func refused(_ refusal: Refusal) -> Page {
         Page(title: "The request failed", section: .overview, content: refusal.alert).answering(refusal)
     }
 
-    /// Returns the page with the HTTP status of a refusal; the unchanged page for nil.
+    /// Returns a copy of the page with the HTTP status of a refusal; without a refusal, the page itself.
     func answering(_ refusal: Refusal?) -> Page {
         guard let refusal else { return self }
         var page = self
@@ -62,7 +62,8 @@ struct Page {
         return page
     }
 
-    /// Returns the page with the status and the alert of a refusal; the page's own alert takes precedence.
+    /// Returns a copy of the page with the HTTP status and the alert of a refusal; an alert that the page already has
+    /// stays.
     func saying(_ refusal: Refusal) -> Page {
         var page = answering(refusal)
         page.alert = alert ?? refusal.alert
@@ -78,7 +79,7 @@ struct Page {
         return Response(status: .ok, headers: headers, body: ResponseBody(byteBuffer: ByteBuffer(string: text)))
     }
 
-    /// Returns a redirect to another page, by GET.
+    /// Returns a redirect after which the browser requests the other page by GET.
     static func redirect(to path: String) -> Response {
         Response(status: .seeOther, headers: [.location: path, .cacheControl: "no-store"])
     }
@@ -132,7 +133,7 @@ struct Page {
         )
     }
 
-    /// Returns a document with the security policy of all pages.
+    /// Returns a response with a whole HTML document, with the content security policy of all pages.
     static func document(
         title: String,
         status: HTTPResponse.Status = .ok,
@@ -145,7 +146,8 @@ struct Page {
         )
     }
 
-    /// Returns a part of a document for a script, with the security policy of all pages.
+    /// Returns a response with a part of an HTML document, which a script requests, with the content security policy of
+    /// all pages.
     ///
     /// The policy allows only the console's own styles, scripts and form targets. No frame shows the response, and no
     /// cache stores it.

@@ -3,9 +3,9 @@ import Encodings
 import HTTPTypes
 import Pages
 
-/// The data of a part of a page, or the error message that the page shows in place of the data.
+/// The data for a part of a page, or an error message that the page shows in place of the data.
 ///
-/// A failed part does not affect the rest of the page.
+/// If the data of one part cannot be read, the rest of the page is still shown.
 enum Part {
     case there(JSONObject)
     case missing(HTML)
@@ -18,27 +18,29 @@ enum Part {
         }
     }
 
-    /// The data, for callers that can continue without it; nil when it is missing.
+    /// The data, for callers that can continue without it; nil if it could not be read.
     var object: JSONObject? {
         guard case .there(let object) = self else { return nil }
         return object
     }
 
-    /// How long a page waits for a part.
+    /// The timeout for reading the data of one part of a page.
     ///
-    /// Some calls may take longer. A page that shows nothing but the result of one call waits until the call ends.
+    /// A call for the administration API may take longer. A page that shows only the result of one call waits until the
+    /// call ends.
     static let timeout = Duration.seconds(3)
 }
 
 extension Visit {
-    /// Reads the data of a part, for at most `Part.timeout`.
+    /// Reads the data for a part of a page from the administration API, for at most `Part.timeout`.
     ///
-    /// - Throws: Only refusals about the session, since these concern the whole page.
+    /// - Throws: Only refusals that concern the session, since these affect the whole page. Other errors become the
+    ///   part's message.
     func part(_ path: [String], query: [(name: String, value: String)] = []) async throws -> Part {
         try await part(.init(.get, path, query: query))
     }
 
-    /// Makes a call that returns the data of a part, for at most `Part.timeout`.
+    /// Calls the administration API for the data of a part of a page, for at most `Part.timeout`.
     func part(_ call: AdministrationCalls.Call) async throws -> Part {
         do {
             return try await withThrowingTaskGroup(of: Part.self) { group in

@@ -1,14 +1,14 @@
 package import Description
 
-/// A provider kind, as the console presents it.
+/// What the console shows of a provider kind, such as Facebook.
 package struct ProviderCard: Sendable {
-    /// An address of the service that an operator enters at the provider.
+    /// A URL of this service that an operator enters at the provider.
     package struct Address: Sendable {
-        /// The page in the provider's own console.
+        /// The page in the provider's own console on which the operator enters the URL.
         let place: String
-        /// The title of the field on that page.
+        /// The title of the field in which the operator enters the URL.
         let title: String
-        /// The last path segment of the address.
+        /// The last path segment of the URL.
         let name: String
 
         package init(place: String, title: String, name: String) {
@@ -17,15 +17,15 @@ package struct ProviderCard: Sendable {
     }
 
     let name: String
-    /// The displayed name.
+    /// The displayed name of the provider kind.
     let title: String
-    /// The redirect address of the provider's dialog; nil if the provider has no dialog.
+    /// The URL to which the provider's login dialog redirects the browser; nil if the provider has no dialog.
     let dialogReturn: Address?
-    /// The addresses of the provider's callbacks.
+    /// The URLs to which the provider sends its callbacks.
     let callbacks: [Address]
-    /// The options of a provider of this kind, without those of its apps.
+    /// The options of a provider of this kind, except those of its apps.
     let settings: [FieldDescription]
-    /// The members of an app, the id first.
+    /// The fields of an app at a provider of this kind; the app's id comes first.
     let app: [FieldDescription]
 
     package init(

@@ -29,26 +29,27 @@ struct Refusal: Error {
         retryAfter = answer.retryAfter
     }
 
-    /// Runs a body and rethrows each failure as a refusal.
+    /// Runs `body`, and turns a failure that it throws into a refusal.
     static func ofFailures<Result>(_ body: () async throws -> Result) async throws -> Result {
         do { return try await body() } catch let failure as Failure { throw Refusal(failure) }
     }
 
-    /// Whether the operator must show a second factor first.
+    /// Whether the action was refused because the operator must first enter a second factor.
     var asksForFactor: Bool { reason == Failure.Reason.factorReauthenticationRequired.rawValue }
 
-    /// Whether the session has expired or was revoked.
+    /// Whether the action was refused because the session has expired or was revoked.
     var endsSession: Bool { reason == Failure.Reason.operatorTokenInvalid.rawValue }
 
-    /// Whether another operator has changed the resource meanwhile.
+    /// Whether the action was refused because another operator has changed the resource meanwhile.
     var isOutdated: Bool { reason == Failure.Reason.preconditionFailed.rawValue }
 
-    /// A problem of a document, with its position.
+    /// A problem in a JSON document that the operator sent, with its position.
     struct Problem {
-        /// A JSON pointer.
+        /// The position of the problem, as a JSON pointer.
         let place: String
         let text: String
-        /// The position of the mapping's entry, counted from 0; nil outside mappings.
+        /// The index of the mapping's entry that has the problem, counted from 0; nil if the problem is not in a
+        /// mapping.
         let entry: Int?
     }
 
@@ -60,7 +61,7 @@ struct Refusal: Error {
         }
     }
 
-    /// An alert with the message and all problems.
+    /// An alert with the message of the refusal and all problems of the document.
     var alert: HTML {
         let items = problems.map { problem -> HTML in
             "<li>\("<code>\(problem.place)</code> ", if: !problem.place.isEmpty)\(problem.text)</li>"

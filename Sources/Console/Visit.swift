@@ -6,7 +6,7 @@ import Pages
 
 /// A request of an operator who is logged in.
 struct Visit: Sendable {
-    /// The token of the session.
+    /// The token of the operator's session.
     let token: String
     let console: Console
     private let context: ManagementContext
@@ -21,7 +21,7 @@ struct Visit: Sendable {
         query = Self.query(of: request)
     }
 
-    /// Reads the operator's name and role.
+    /// Reads the operator's name and role from the administration API.
     ///
     /// - Throws: A `Refusal` for an invalid session.
     mutating func identify() async throws {
@@ -34,7 +34,7 @@ struct Visit: Sendable {
         role = caller["role"]?.string.flatMap { OperatorRole(rawValue: $0) } ?? .viewer
     }
 
-    /// Refuses the page to an operator whose role allows nothing on it.
+    /// Checks that the operator has at least the given role; otherwise the page is refused.
     func require(_ role: OperatorRole) throws(Failure) {
         guard self.role >= role else {
             throw Failure(
@@ -44,15 +44,15 @@ struct Visit: Sendable {
         }
     }
 
-    /// Returns the query parameters.
+    /// Returns the query parameters of the request.
     ///
-    /// Of a repeated parameter, the first counts. An undecodable query has no parameters.
+    /// If a parameter is repeated, its first value counts. A query that cannot be decoded has no parameters.
     static func query(of request: Request) -> [String: String] {
         let fields = try? FormFields(request.uri.query ?? "")
         return (fields?.all ?? []).reduce(into: [:]) { $0[$1.name] = $0[$1.name] ?? $1.value }
     }
 
-    /// Returns a decoded parameter of the path.
+    /// Returns the percent-decoded value of a path parameter.
     func parameter(_ name: String) -> String {
         context.parameters[name[...]].flatMap { PercentEncoding.decode($0) } ?? ""
     }
@@ -60,9 +60,9 @@ struct Visit: Sendable {
     /// The id of the application in the request's path.
     var application: String { parameter("application") }
 
-    /// Calls the administration API.
+    /// Calls the administration API with the operator's session.
     ///
-    /// - Throws: `Refusal`.
+    /// - Throws: `Refusal` if the response is an error.
     @discardableResult
     func call(_ call: AdministrationCalls.Call) async throws -> AdministrationCalls.Answer {
         let answer = try await console.calls.send(call, as: token, context: context)
@@ -70,7 +70,7 @@ struct Visit: Sendable {
         return answer
     }
 
-    /// Calls the administration API with an object as the body.
+    /// Calls the administration API with a JSON object as the body of the request.
     @discardableResult
     func call(
         _ method: HTTPRequest.Method,
@@ -82,27 +82,28 @@ struct Visit: Sendable {
         try await call(.init(method, path, query: query, body: body.map(JSONValue.object), tag: tag))
     }
 
-    /// Reads a value from the administration API.
+    /// Returns the JSON value in the administration API's response to a GET.
     func read(_ path: [String], query: [(name: String, value: String)] = []) async throws -> JSONValue {
         try await call(.get, path, query: query).body ?? .null
     }
 
-    /// Reads an object from the administration API.
+    /// Returns the JSON object in the administration API's response to a GET.
     func object(_ path: [String], query: [(name: String, value: String)] = []) async throws -> JSONObject {
         try await call(.get, path, query: query).object
     }
 
-    /// Returns the response with a resource; nil if the resource does not exist.
+    /// Returns the administration API's response to a GET of a resource; nil if the resource does not exist.
     func found(_ path: [String]) async throws -> AdministrationCalls.Answer? {
         do { return try await call(.get, path) } catch let refusal as Refusal where refusal.status == .notFound {
             return nil
         }
     }
 
-    /// The `cursor` of the request, as a query parameter for a call of the administration API; empty if there is none.
+    /// The `cursor` of the request, as a query parameter that a call of the administration API can pass on; empty if
+    /// there is none.
     var cursor: [(name: String, value: String)] { query["cursor"].map { [("cursor", $0)] } ?? [] }
 
-    /// Reads a page of a list.
+    /// Reads one page of a list from the administration API.
     func list(_ path: [String], query: [(name: String, value: String)] = []) async throws -> Listing {
         let body = try await object(path, query: query)
         return Listing(items: body.objects("items"), next: body["next"]?.string)
@@ -110,7 +111,7 @@ struct Visit: Sendable {
 
     // MARK: Forms
 
-    /// Returns a form of the console that is sent to a path.
+    /// Returns an HTML form, with a CSRF token, that the browser sends to a path of the console.
     func form(to path: String, class name: String = "", _ content: HTML) -> HTML {
         """
         <form method="post" action="\(path)" class="\(name)">\(console.forms.hidden(for: token))\(content)</form>
@@ -118,7 +119,7 @@ struct Visit: Sendable {
     }
 }
 
-/// A page of a list.
+/// One page of a list, as the administration API returns it.
 struct Listing {
     let items: [JSONObject]
     /// The cursor of the next page; nil on the last page.
@@ -131,14 +132,14 @@ extension AdministrationCalls.Answer {
 }
 
 extension FormFields {
-    /// Returns the text of a field; empty for an absent field.
+    /// Returns the text of a form field; empty if the field is absent.
     func text(_ name: String) throws(Failure) -> String { try value(name) ?? "" }
 
-    /// Returns the texts of all fields of a name.
+    /// Returns the texts of all form fields with the same name.
     func texts(_ name: String) -> [String] { all.filter { $0.name == name }.map(\.value) }
 }
 
 extension FormFields? {
-    /// Returns the typed text of a field; empty if no form was sent.
+    /// Returns what the operator typed into a form field; empty if no form was sent.
     func typed(_ name: String) -> String { (try? self?.value(name)) ?? "" }
 }

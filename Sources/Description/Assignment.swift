@@ -1,11 +1,11 @@
 package import Encodings
 
-/// Values of described fields, as text in a command or in an input of a page.
+/// Conversions between the values of configurable fields and texts in a command or in an input of a page.
 extension Shape {
-    /// Returns the value that a text stands for; nil for an unreadable text.
+    /// Parses a text as a value of this shape; nil if the text has no such value.
     ///
-    /// An empty text is `null`, with which a merge patch restores a field's default. The text `null` is `null`, too,
-    /// unless the value is a text itself. A list may be written as JSON.
+    /// An empty text becomes `null`, with which a merge patch restores a field's default. The text `null` also becomes
+    /// `null`, unless the shape is a text. A list may be written as JSON.
     ///
     /// - Parameters:
     ///   - text: The text as it was typed.
@@ -29,7 +29,7 @@ extension Shape {
         }
     }
 
-    /// The texts that are accepted, for humans: `true or false`, `3 to 100 failures`.
+    /// A description for humans of the texts that can be parsed: `true or false`, `3 to 100 failures`.
     package var form: String {
         switch self {
         case .flag: "true or false"
@@ -54,7 +54,7 @@ extension Shape {
 }
 
 extension Shape {
-    /// Returns words as a choice: `a or b`, `a, b or c`.
+    /// Joins words for a sentence: `a or b`, `a, b or c`.
     private static func choice(of words: [String]) -> String {
         guard let last = words.last, words.count > 1 else { return words.first ?? "" }
         return words.dropLast().joined(separator: ", ") + " or " + last
@@ -62,10 +62,10 @@ extension Shape {
 }
 
 extension ObjectShape {
-    /// The fields without inner members, at any depth.
+    /// The innermost fields: all fields at any depth that are not objects with described members.
     ///
-    /// The path of a field has the names of the objects that contain it and its own name. The title begins with the
-    /// titles of these objects.
+    /// A field's path consists of the names of the objects that contain the field, and its own name. Its title begins
+    /// with the titles of these objects.
     package var leaves: [(path: [String], title: String, field: FieldDescription)] {
         fields.flatMap { field -> [(path: [String], title: String, field: FieldDescription)] in
             guard case .object(let object) = field.shape else { return [([field.name], field.title, field)] }
@@ -75,9 +75,9 @@ extension ObjectShape {
 }
 
 extension JSONObject {
-    /// Returns the object with a member at a path set to a value.
+    /// Returns a copy of the object in which the member at a path has the given value.
     ///
-    /// Missing objects on the path are created.
+    /// Objects on the path that do not exist are created.
     package func setting(_ path: some Collection<String>, to value: JSONValue) -> JSONObject {
         guard let name = path.first else { return self }
         let rest = path.dropFirst()

@@ -1,15 +1,15 @@
 package import Encodings
 
-/// The reader, writer and description of a configurable value.
+/// Converts a configurable value from and to JSON, and describes its type.
 package struct Codec<Value: Sendable>: Sendable {
-    /// The type of the value, for schemas, forms and texts.
+    /// The type of the value, from which schemas, forms and texts are made.
     package let shape: Shape
-    /// Reads a value.
+    /// Reads a value from JSON; the second parameter is the position of the JSON value in the document.
     ///
-    /// For an invalid value, the closure returns nil and adds a problem at the value's place.
+    /// For an invalid value, the closure returns nil and adds a problem with this position.
     package let read: @Sendable (JSONValue, JSONPointer, inout DocumentProblems) -> Value?
     package let write: @Sendable (Value) -> JSONValue
-    /// Returns the warnings for operators about the members of a value that is an object; other values have none.
+    /// Returns warnings for operators about the members of an object; a value that is no object has no warnings.
     let warnings: @Sendable (Value) -> [String]
 
     package init(
@@ -21,9 +21,7 @@ package struct Codec<Value: Sendable>: Sendable {
         (self.shape, self.read, self.write, self.warnings) = (shape, read, write, warnings)
     }
 
-    /// The codec of an optional value.
-    ///
-    /// Nil is `null` in documents.
+    /// The codec of the same value or nil, which documents write as `null`.
     package var orNull: Codec<Value?> {
         Codec<Value?>(.orNull(shape)) { value, place, problems in
             guard !value.isNull else { return .some(nil) }
@@ -70,14 +68,14 @@ extension Codec<Bool> {
 }
 
 extension Codec<Int64> {
-    /// Returns the codec of a whole number within bounds, in a unit such as `days`.
+    /// Returns the codec of a whole number within bounds, which counts a unit such as `days`.
     package static func integer(_ range: ClosedRange<Int64>, _ unit: String) -> Codec {
         number(.integer(range, unit: unit), range, unit)
     }
 
     /// Returns the codec of a duration in whole seconds within bounds.
     ///
-    /// Forms and commands show the duration in larger units, and accept such units.
+    /// Forms and commands show the duration in larger units such as days, and accept these units.
     package static func seconds(_ range: ClosedRange<Int64>) -> Codec { number(.seconds(range), range, "seconds") }
 
     private static func number(_ shape: Shape, _ range: ClosedRange<Int64>, _ unit: String) -> Codec {
@@ -92,14 +90,14 @@ extension Codec<Int64> {
 }
 
 extension Codec<String> {
-    /// Returns the codec of a text with a rule.
+    /// Returns the codec of a text that must follow a rule.
     package static func text(_ rule: TextRule) -> Codec {
         text(rule, { rule.problem($0) == nil ? $0 : nil }, text: { $0 })
     }
 }
 
 extension Codec where Value: RawRepresentable<String> & CaseIterable {
-    /// The codec of an enumeration's raw values.
+    /// The codec of an enumeration whose cases are written as their raw values.
     package static var word: Codec {
         let words = Value.allCases.map(\.rawValue)
         return Codec(.word(words)) { value, place, problems in
@@ -113,9 +111,10 @@ extension Codec where Value: RawRepresentable<String> & CaseIterable {
 }
 
 extension Codec {
-    /// The codec of a list.
+    /// Returns the codec of a list whose elements have the given codec.
     ///
-    /// An unreadable element is a problem at its place. The other elements are still read.
+    /// If an element cannot be read, the codec adds a problem with the position of the element. It still reads the
+    /// other elements.
     ///
     /// - Parameters:
     ///   - element: The codec of the elements.
@@ -143,7 +142,7 @@ extension Codec {
         }
     }
 
-    /// Returns the codec of an object that has a description of its own.
+    /// Returns the codec of an object whose members are described by an `ObjectDescription`.
     package static func object(_ description: ObjectDescription<Value>) -> Codec {
         Codec(.object(description.shape)) { value, place, problems in
             description.read(value, at: place, problems: &problems)

@@ -13,7 +13,7 @@ extension ObjectShape {
 }
 
 extension FieldDescription {
-    /// The default as Markdown text.
+    /// The field's default as Markdown text.
     package var defaultText: String {
         guard let defaultValue else { return "required" }
         if case .seconds = shape, let seconds = defaultValue.integer { return DurationText.text(of: seconds) }

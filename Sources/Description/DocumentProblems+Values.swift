@@ -1,8 +1,9 @@
 package import Encodings
 
-/// Readers of settings.
+/// Methods that read settings from JSON values.
 ///
-/// Each either stores a value in a variable, or adds a problem with the value's place.
+/// Each method stores the value in a variable. If the value is invalid, the method adds a problem with the value's
+/// position in the document.
 extension DocumentProblems {
     package mutating func take(_ value: JSONValue, at place: JSONPointer, into setting: inout Bool) {
         if let bool = value.bool { setting = bool } else { add(place, "must be true or false") }
@@ -36,7 +37,7 @@ extension DocumentProblems {
 
     /// Reads a list of texts.
     ///
-    /// The closure returns the problem of a text; nil for a valid text.
+    /// `problem` returns the problem of an invalid text, and nil for a valid one.
     package mutating func texts(
         _ value: JSONValue,
         at place: JSONPointer,

@@ -1,25 +1,26 @@
 package import Encodings
 
-/// All problems of a document, each with its place.
+/// All problems of a JSON document, each with its position in the document.
 package struct DocumentProblems: Error, Sendable, CustomStringConvertible {
     /// One problem of a document.
     package struct Problem: Sendable, Equatable {
-        /// The place, such as `/providers/facebook/apps/0/appId`.
+        /// The position of the problem in the document, such as `/providers/facebook/apps/0/appId`.
         package let pointer: JSONPointer
-        /// The problem, for humans.
+        /// The message about the problem, for humans.
         ///
         /// It contains no secret.
         package let message: String
-        /// The entry of the mapping that has the problem: `{"mapping", "position", "from", "to", "type"}`.
+        /// The mapping's entry that has the problem, as `{"mapping", "position", "from", "to", "type"}`; nil outside
+        /// mappings.
         package let entry: JSONValue?
     }
 
     package private(set) var problems: [Problem] = []
-    /// Whether unknown members are ignored.
+    /// Whether unknown members of the document are ignored; otherwise each of them is a problem.
     ///
-    /// A stored document may come from a later version of the service.
+    /// A document that the database stores may come from a later version of the service.
     private let passesOverUnknown: Bool
-    /// The places of the unknown members that were ignored.
+    /// The positions of the unknown members that were ignored.
     package private(set) var passedOver: [JSONPointer] = []
 
     package init(passingOverUnknown: Bool = false) {
@@ -37,16 +38,16 @@ package struct DocumentProblems: Error, Sendable, CustomStringConvertible {
         problems.append(Problem(pointer: pointer, message: message, entry: entry))
     }
 
-    /// Adds the problem of an unknown member.
+    /// Adds a problem for an unknown member.
     ///
     /// The message suggests the nearest known name.
     ///
     /// - Parameters:
     ///   - key: The name of the member.
-    ///   - pointer: The place of the member.
-    ///   - known: The names that are allowed there.
+    ///   - pointer: The position of the member.
+    ///   - known: The member names that are allowed at this position.
     ///   - text: The problem, which the message states before the suggestion.
-    ///   - present: The present name of a member that was renamed.
+    ///   - present: The current name if the member was renamed; nil otherwise.
     package mutating func add(
         unknown key: String,
         at pointer: JSONPointer,
@@ -68,13 +69,13 @@ package struct DocumentProblems: Error, Sendable, CustomStringConvertible {
         problems += others.problems
     }
 
-    /// Returns the problems for a client that sent only a part of the document.
+    /// Returns the problems with positions for a client that sent only a part of the document.
     ///
     /// - Parameters:
-    ///   - part: The place of the part in the document, such as `/mapping/facebook`.
-    ///   - place: The place of the part in the value that the client sent.
-    /// - Returns: The problems. A problem inside the part has its place in the value that the client sent. Every other
-    ///   problem has the place of the whole value.
+    ///   - part: The position of the part in the document, such as `/mapping/facebook`.
+    ///   - place: The position of the part in the value that the client sent.
+    /// - Returns: The problems. A problem inside the part has its position in the value that the client sent. Every
+    ///   other problem has the position of the whole value.
     package func moved(from part: JSONPointer, to place: JSONPointer = JSONPointer()) -> DocumentProblems {
         var moved = DocumentProblems()
         moved.problems = problems.map { problem in

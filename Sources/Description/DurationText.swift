@@ -1,4 +1,4 @@
-/// The text of a duration: `14 days`, `36h`, `1 day 12 hours`.
+/// Converts durations to and from text, such as `14 days`, `36h` or `1 day 12 hours`.
 package enum DurationText {
     private static let units: [(name: String, letter: Character, seconds: Int64)] = [
         ("day", "d", 86_400), ("hour", "h", 3600), ("minute", "m", 60), ("second", "s", 1),

@@ -1,12 +1,12 @@
 import Encodings
 
-/// A search for the known name that is most similar to an unknown one.
+/// Finds the known name that is most similar to an unknown one, for suggestions in error messages.
 ///
-/// The result is always a known name. So a message with the result contains nothing of the request.
+/// The result is always a known name. So a message with the result does not repeat any text from a request.
 package enum NearestName {
-    /// The maximum number of bytes in a compared name.
+    /// The maximum number of bytes in a name that is compared.
     ///
-    /// The maximum bounds the cost: a longer name is not a typing error.
+    /// The maximum limits the cost of a comparison. A longer name is not a mere typing error.
     private static let maxBytes = 64
 
     /// Returns the known name that is nearest to a text; nil if no name is near.

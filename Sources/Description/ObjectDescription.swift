@@ -1,11 +1,11 @@
 package import Encodings
 
-/// A member of a configurable object: its description, and the property of the Swift type that holds its value.
+/// Describes a member of a configurable object, and names the property of the Swift type that stores its value.
 package struct Field<Owner: Sendable>: Sendable {
     package let name: String
-    /// The member's name in documents from before version 0.1.0, if the name was another one.
+    /// The name that the member had in documents before version 0.1.0; nil if it was not renamed.
     fileprivate let formerName: String?
-    /// Whether every document must have the member.
+    /// Whether every document must contain the member, which then has no default.
     fileprivate let isRequired: Bool
     fileprivate let describe: @Sendable (Owner) -> FieldDescription
     fileprivate let read: @Sendable (JSONValue, JSONPointer, inout DocumentProblems, inout Owner) -> Void
@@ -16,14 +16,14 @@ package struct Field<Owner: Sendable>: Sendable {
     ///
     /// - Parameters:
     ///   - name: The name in documents.
-    ///   - formerName: The name in documents from before version 0.1.0. The error for such a document states the
-    ///     present name.
-    ///   - path: The property of the Swift type that holds the value.
+    ///   - formerName: The name in documents before version 0.1.0. The error for such a document states the current
+    ///     name.
+    ///   - path: The property of the Swift type that stores the value.
     ///   - codec: The codec of the value.
     ///   - title: The displayed name.
     ///   - meaning: What the value means, in whole sentences.
     ///   - isRequired: Whether every document must have the member. A required member has no default.
-    ///   - warnings: Returns warnings for operators about a value that is weaker than it need be.
+    ///   - warnings: Returns warnings for operators about a value that weakens security without need.
     package init<Value: Sendable>(
         _ name: String,
         formerly formerName: String? = nil,
@@ -52,9 +52,9 @@ package struct Field<Owner: Sendable>: Sendable {
     }
 }
 
-/// A configurable object: its members, and the rules that involve several members.
+/// Describes a configurable object: its members, and the rules that involve several members.
 package struct ObjectDescription<Owner: Sendable>: Sendable {
-    /// A group of fields that are shown together.
+    /// A group of fields that the console and the documentation show together.
     package struct Section: Sendable {
         let id: String
         let title: String
@@ -72,15 +72,15 @@ package struct ObjectDescription<Owner: Sendable>: Sendable {
     private let finish: @Sendable (inout Owner, JSONObject) -> Void
     private let check: @Sendable (Owner, JSONPointer, inout DocumentProblems) -> Void
 
-    /// Creates a description.
+    /// Creates a description of a configurable object.
     ///
     /// - Parameters:
     ///   - defaultValue: The object with all defaults.
-    ///   - unknown: The problem of an unknown member, such as `is not a setting`.
+    ///   - unknown: The message about an unknown member, such as `is not a setting`.
     ///   - sections: The members, in the order in which they are written and shown.
     ///   - rules: The rules that involve several members, as elements of JSON Schema's `allOf`.
     ///   - finish: Sets values that depend on which members the document has.
-    ///   - check: Adds the problems of members that are valid alone and invalid together.
+    ///   - check: Adds problems for values that are valid by themselves but not together.
     package init(
         _ defaultValue: Owner,
         unknown: String,
@@ -103,7 +103,7 @@ package struct ObjectDescription<Owner: Sendable>: Sendable {
         )
     }
 
-    /// Creates a description without sections.
+    /// Creates a description of an object whose fields are not grouped in sections.
     package init(
         _ defaultValue: Owner,
         unknown: String,
@@ -114,16 +114,16 @@ package struct ObjectDescription<Owner: Sendable>: Sendable {
         self.init(defaultValue, unknown: unknown, sections: [Section("", "", fields)], rules: rules, check: check)
     }
 
-    /// Reads an object.
+    /// Reads a configurable object from JSON.
     ///
     /// An absent or invalid member keeps the value that it has in `base`.
     ///
     /// - Parameters:
-    ///   - value: The object.
-    ///   - place: The place of the object.
+    ///   - value: The JSON value.
+    ///   - place: The position of the JSON value in the document.
     ///   - base: The object with the values of absent members; nil for the defaults.
     ///   - problems: Receives all problems, including those of unknown members.
-    /// - Returns: The object, as far as it can be read.
+    /// - Returns: The object with all members that could be read.
     package func read(
         _ value: JSONValue,
         at place: JSONPointer,
@@ -142,7 +142,7 @@ package struct ObjectDescription<Owner: Sendable>: Sendable {
         return owner
     }
 
-    /// Reads the described members of an object, and ignores the others.
+    /// Reads the described members of a JSON object, and ignores all others.
     package func read(
         membersOf object: JSONObject,
         at place: JSONPointer,
@@ -159,12 +159,12 @@ package struct ObjectDescription<Owner: Sendable>: Sendable {
         return owner
     }
 
-    /// Returns the object with all its members.
+    /// Returns the object as JSON, with all its described members.
     package func document(of owner: Owner) -> JSONValue {
         .object(JSONObject(fields.map { JSONObject.Member($0.name, $0.write(owner)) }))
     }
 
-    /// Returns the members whose values differ from their defaults.
+    /// Returns the members, as JSON, whose values differ from their defaults.
     ///
     /// Required members are always included.
     package func deviations(of owner: Owner) -> JSONObject {
@@ -176,6 +176,6 @@ package struct ObjectDescription<Owner: Sendable>: Sendable {
         )
     }
 
-    /// Returns warnings for operators about values that are weaker than they need be.
+    /// Returns warnings for operators about values that weaken security without need.
     package func warnings(of owner: Owner) -> [String] { fields.flatMap { $0.warnings(owner) } }
 }

@@ -1,6 +1,6 @@
 package import Encodings
 
-/// A parameter in the path, the query or the headers of a request.
+/// Describes a parameter in the path, the query or the headers of a request, for an OpenAPI document.
 package struct Parameter: Sendable {
     package enum Place: String, Sendable {
         case path, query, header
@@ -8,13 +8,13 @@ package struct Parameter: Sendable {
 
     package let name: String
     package let place: Place
-    /// The name in `components`, if several operations have the parameter.
+    /// The parameter's name in `components` of the OpenAPI document, used if several operations have the parameter.
     let component: String
     package let description: String
     let schema: Schema
     let isRequired: Bool
     let example: String?
-    /// Further OpenAPI members, such as `style`.
+    /// Further OpenAPI members of the parameter, such as `style`.
     let marks: JSONObject
 
     /// - Parameters:
@@ -57,7 +57,7 @@ package struct Parameter: Sendable {
     }
 }
 
-/// A header of a response.
+/// Describes a header of a response, for an OpenAPI document.
 package struct ReplyHeader: Sendable {
     package let name: String
     let component: String
@@ -88,13 +88,13 @@ package struct ReplyHeader: Sendable {
     }
 }
 
-/// A body of a media type.
+/// Describes the body of a request or response in one media type, for an OpenAPI document.
 package struct Content: Sendable {
     let type: String
     package let schema: Schema
     /// JSON texts as examples, each with a name.
     let examples: [(name: String, json: String)]
-    /// The name in `components`, if several operations have this body.
+    /// The body's name in `components` of the OpenAPI document, if several operations have this body; nil otherwise.
     let component: String?
     /// Whether every request must have the body.
     let isRequired: Bool
@@ -141,10 +141,10 @@ package struct Content: Sendable {
     }
 }
 
-/// A response with a status.
+/// Describes a response with a certain HTTP status, for an OpenAPI document.
 package struct Reply: Sendable {
     package let status: Int
-    /// The name in `components`, if many operations have this response.
+    /// The response's name in `components` of the OpenAPI document, if many operations have it; nil otherwise.
     let component: String?
     let description: String
     let headers: [ReplyHeader]
@@ -177,13 +177,13 @@ package struct Reply: Sendable {
     }
 }
 
-/// An operation of an API: a method of a path, with its parameters, body and responses.
+/// Describes an operation for an OpenAPI document: a method of a path, with its parameters, body and responses.
 package struct Operation: Sendable {
     package private(set) var id: String
     package private(set) var summary: String
     private var description: String?
     package var tag: String?
-    /// Further OpenAPI members: `x-…`, and a `security` that differs from the document's.
+    /// Further OpenAPI members of the operation: `x-…`, and a `security` that differs from the document's.
     package var marks: JSONObject
     package var parameters: [Parameter]
     package let body: Content?
@@ -220,19 +220,19 @@ package struct Operation: Sendable {
         self.replies = [reply] + failures
     }
 
-    /// Returns the operation for another path that has the same effect.
+    /// Returns a copy of the operation for another path with the same effect, with another id and summary.
     package func again(_ id: String, _ summary: String, more: String? = nil) -> Operation {
         var operation = self
         (operation.id, operation.summary, operation.description) = (id, summary, more)
         return operation
     }
 
-    /// Returns the operation for another path that has the same effect, with the same texts.
+    /// Returns a copy of the operation for another path with the same effect, with another id and the same texts.
     package func again(_ id: String) -> Operation { again(id, summary, more: description) }
 
-    /// Returns the operation with further responses.
+    /// Returns a copy of the operation with further responses.
     ///
-    /// A further response is left out if the operation has one of that status.
+    /// A further response is left out if the operation already has a response with that status.
     package func or(_ further: [Reply]) -> Operation {
         var operation = self
         let particular = replies.map(\.status)
@@ -268,7 +268,7 @@ package struct Operation: Sendable {
     }
 }
 
-/// A URL that precedes the paths of an OpenAPI document.
+/// A base URL of paths in an OpenAPI document (an element of `servers`).
 package struct ServerAddress: Sendable {
     let url: String
     let description: String?
@@ -297,7 +297,7 @@ package struct ServerAddress: Sendable {
     }
 }
 
-/// An OpenAPI 3.1 document: operations, and the components to which the operations refer.
+/// Builds an OpenAPI 3.1 document from operations, with the components to which the operations refer.
 package struct OpenAPI {
     /// The members of the document that precede `paths`.
     let head: JSONObject
@@ -306,7 +306,7 @@ package struct OpenAPI {
 
     private struct Path {
         let path: String
-        /// The URLs that precede this path; empty if they are those of the document.
+        /// The base URLs of this path; empty if the base URLs of the whole document count.
         let servers: [ServerAddress]
         var operations: [(method: String, operation: Operation)]
     }
@@ -322,7 +322,7 @@ package struct OpenAPI {
         self.security = security
     }
 
-    /// Adds an operation after the others of the same path.
+    /// Adds an operation to the document, after the other operations of the same path.
     package mutating func add(
         _ method: String,
         _ path: String,
@@ -361,7 +361,7 @@ package struct OpenAPI {
 
     private var operations: [Operation] { paths.flatMap(\.operations).map(\.operation) }
 
-    /// The parameters that several operations have.
+    /// The parameters that several operations have, by their names in `components`.
     private var sharedParameters: JSONObject {
         var (seen, shared): ([(name: String, json: JSONValue)], Components.Table) = ([], .init())
         for parameter in operations.flatMap(\.parameters) {
@@ -383,7 +383,7 @@ package struct OpenAPI {
         .object(JSONObject(content.map { JSONObject.Member($0.type, $0.json) }))
     }
 
-    /// Parses a JSON text from the source code of this service.
+    /// Parses a JSON text that is a literal in the service's source code.
     static func value(of text: String) -> JSONValue {
         guard let value = try? JSONParser.parse(text, limits: .document) else {
             preconditionFailure("no JSON: \(text)")
@@ -392,17 +392,15 @@ package struct OpenAPI {
     }
 }
 
-/// The components to which operations refer.
+/// Collects the components of an OpenAPI document to which operations refer.
 ///
-/// Each occurs once, in the order of the references.
+/// Each component occurs once. Components are in the order in which operations first refer to them.
 private struct Components {
-    /// Components with their names, in the order in which they were added.
+    /// Components of one kind by their names, in the order in which they were added.
     struct Table {
         private(set) var object = JSONObject()
 
-        /// Adds a component.
-        ///
-        /// Two different components of the same name are a programming error.
+        /// Adds a component; stops the process if a different component already has the name.
         ///
         /// - Returns: Whether the component is new.
         mutating func add(_ name: String, _ value: JSONValue) -> Bool {

@@ -1,10 +1,10 @@
 package import Encodings
 
-/// The schema of a JSON value: JSON Schema, draft 2020-12.
+/// The schema of a JSON value (JSON Schema, draft 2020-12).
 ///
-/// An object may have no members other than the described ones, unless its schema is `open`.
+/// An object may have no members other than the described ones, unless its schema is made `open`.
 package struct Schema: Sendable {
-    /// A kind of JSON value.
+    /// A type of JSON values, such as `string`.
     package enum Kind: String, Sendable {
         case string, integer, number, boolean, object, array
     }
@@ -13,7 +13,7 @@ package struct Schema: Sendable {
     package struct Property: Sendable {
         package let name: String
         package let schema: Schema
-        /// Whether every object must have the member.
+        /// Whether every object that the schema describes must have the member.
         package let isRequired: Bool
 
         package init(_ name: String, _ schema: Schema, isRequired: Bool) {
@@ -23,18 +23,16 @@ package struct Schema: Sendable {
         }
     }
 
-    /// The members that an object may have in addition to its properties.
+    /// Which members an object may have in addition to its described properties.
     package indirect enum Rest: Sendable {
-        /// Any members.
-        ///
-        /// The JSON schema has no keyword for this.
+        /// Any members; the written schema has no keyword that says so.
         case unsaid
         case anything
         case nothing
         case values(Schema)
     }
 
-    /// A schema with a name, by which other schemas refer to it.
+    /// A schema with a name, so that other schemas can refer to it.
     package final class Definition: Sendable {
         package let name: String
         package let schema: Schema
@@ -45,39 +43,37 @@ package struct Schema: Sendable {
         }
     }
 
-    /// The kind of the value; nil for a value of any kind.
+    /// The JSON type of the value; nil for a value of any type.
     package internal(set) var kind: Kind?
     /// Whether the value may also be `null`.
     var isNullable = false
     package internal(set) var description: String?
     package internal(set) var properties: [Property] = []
     package internal(set) var rest = Rest.unsaid
-    /// The schema of an array's elements.
-    ///
-    /// The list has at most one schema.
+    /// The schema of an array's elements, as a list of one; empty if the elements may be any values.
     package internal(set) var elements: [Schema] = []
-    /// The schemas of which at least one must fit the value.
+    /// Alternative schemas; a value must fit at least one of them.
     package internal(set) var alternatives: [Schema] = []
-    /// The schemas that must all fit the value.
+    /// Schemas that a value must all fit.
     var all: [Schema] = []
     /// The only allowed values.
     package internal(set) var values: [JSONValue] = []
-    /// Further keywords of JSON Schema.
+    /// Further keywords of JSON Schema, with their values.
     package internal(set) var rules: [JSONObject.Member] = []
     /// Whether the value is a secret.
     ///
-    /// A command does not accept a secret as an argument, and prints a new secret alone.
+    /// Commands do not accept a secret as an argument, and print a newly generated secret alone.
     package private(set) var isSecret = false
     /// Whether the value is a time in milliseconds since 1970.
     ///
     /// Such a value is shown as date and time.
     package private(set) var isMoment = false
-    /// The definition to which this schema refers.
+    /// The definition to which this schema refers; nil if it is not a reference.
     ///
-    /// A schema with a reference has nothing else but a description.
+    /// A schema that is a reference has no other keyword, except a description.
     package internal(set) var definition: Definition?
 
-    /// Creates a schema of the values of a kind; nil for values of any kind.
+    /// Creates a schema of values of a JSON type; nil for values of any type.
     package init(_ kind: Kind? = nil) {
         self.kind = kind
     }
@@ -87,7 +83,7 @@ package struct Schema: Sendable {
     package static let any = Schema()
     package static let string = Schema(.string)
     package static let integer = Schema(.integer)
-    /// A whole number of 64 bits.
+    /// The schema of a whole number of 64 bits.
     package static let long = integer.format("int64")
     package static let number = Schema(.number)
     package static let boolean = Schema(.boolean)
@@ -97,10 +93,10 @@ package struct Schema: Sendable {
         schema.isMoment = true
         return schema
     }()
-    /// An object with any members.
+    /// The schema of an object with any members.
     package static let anyObject = Schema(.object)
 
-    /// Returns the schema of an object with required members and optional ones.
+    /// Returns the schema of an object that has the required members and may have the optional ones.
     package static func object(
         _ required: KeyValuePairs<String, Schema> = [:],
         optional: KeyValuePairs<String, Schema> = [:]
@@ -110,7 +106,7 @@ package struct Schema: Sendable {
         return schema.adding(required, optional: optional)
     }
 
-    /// Returns the schema of an object with any names, whose values all have the same schema.
+    /// Returns the schema of an object with any member names, whose values all have the given schema.
     package static func dictionary(of values: Schema) -> Schema {
         var schema = Schema(.object)
         schema.rest = .values(values)
@@ -131,7 +127,7 @@ package struct Schema: Sendable {
     /// Returns the schema of a text that is one of the given texts.
     package static func oneOf(_ values: [String]) -> Schema { string.limited(to: values.map { .string($0) }) }
 
-    /// Returns the schema of a text that is a raw value of an enumeration.
+    /// Returns the schema of a text that must be the raw value of a case of an enumeration.
     package static func cases<Value>(of type: Value.Type) -> Schema
     where Value: RawRepresentable<String> & CaseIterable {
         oneOf(type.allCases.map(\.rawValue))
@@ -159,7 +155,7 @@ package struct Schema: Sendable {
         return schema
     }
 
-    /// Returns the schema with a further keyword.
+    /// Returns a copy of the schema with a further keyword of JSON Schema.
     package func rule(_ key: String, _ value: JSONValue) -> Schema {
         var schema = self
         schema.rules.append(JSONObject.Member(key, value))
@@ -172,7 +168,7 @@ package struct Schema: Sendable {
         return schema
     }
 
-    /// Returns the schema limited to fixed values.
+    /// Returns a copy of the schema that allows only the given values.
     package func limited(to values: [JSONValue]) -> Schema {
         var schema = self
         schema.values = values.filter { !$0.isNull }
@@ -194,7 +190,7 @@ package struct Schema: Sendable {
 
     package func from(_ least: Int64) -> Schema { rule("minimum", .integer(least)) }
 
-    /// Returns the schema with a minimum and a maximum number of characters.
+    /// Returns a copy of the schema that limits the number of characters of a text.
     package func length(_ bounds: ClosedRange<Int64>) -> Schema {
         rule("minLength", .integer(bounds.lowerBound)).length(upTo: bounds.upperBound)
     }
@@ -202,30 +198,31 @@ package struct Schema: Sendable {
     package func length(upTo max: Int64) -> Schema { rule("maxLength", .integer(max)) }
     package var notEmpty: Schema { rule("minLength", .integer(1)) }
 
-    /// Returns the schema with a maximum number of elements.
+    /// Returns a copy of the schema that limits the number of elements of an array.
     package func count(upTo max: Int64) -> Schema { rule("maxItems", .integer(max)) }
     package var unique: Schema { rule("uniqueItems", .bool(true)) }
 
-    /// The schema of objects that may have further members.
+    /// A copy of the schema that allows members besides the described ones.
     package var open: Schema {
         var schema = self
         schema.rest = .anything
         return schema
     }
 
-    /// Returns the schema of objects that may have further members, whose values have the given schema.
+    /// Returns a copy of the schema that allows members besides the described ones if their values fit the given
+    /// schema.
     package func open(to values: Schema) -> Schema {
         var schema = self
         schema.rest = .values(values)
         return schema
     }
 
-    /// Returns the schema of objects in which the names of the members fit the given schema.
+    /// Returns a copy of the schema in which the names of all members must fit the given schema.
     package func keyed(by names: Schema) -> Schema {
         rule("propertyNames", names.json(referringTo: OpenAPI.schemas))
     }
 
-    /// The schema of the same values and `null`.
+    /// The schema of the same values, and also of `null`.
     package var nullable: Schema {
         guard !takesNull else { return self }
         var schema = self
@@ -263,7 +260,7 @@ package struct Schema: Sendable {
     /// The schema to which a reference refers; the schema itself if it is not a reference.
     package var resolved: Schema { definition?.schema ?? self }
 
-    /// The schemas that this schema contains or refers to.
+    /// The schemas that this schema contains or refers to directly.
     package var parts: [Schema] {
         var parts = definition.map { [$0.schema] } ?? []
         parts += properties.map(\.schema)
@@ -276,7 +273,7 @@ package struct Schema: Sendable {
 extension Schema {
     // MARK: Derived schemas
 
-    /// Returns the schema with further members, which replace members of the same name.
+    /// Returns a copy of the object's schema with further members; a member replaces one with the same name.
     package func adding(
         _ required: KeyValuePairs<String, Schema> = [:],
         optional: KeyValuePairs<String, Schema> = [:]
@@ -287,7 +284,7 @@ extension Schema {
         )
     }
 
-    /// Returns the schema with further members, which replace members of the same name.
+    /// Returns a copy of the object's schema with further members; a member replaces one with the same name.
     package func adding(_ members: [Property]) -> Schema {
         var schema = resolved
         for member in members {
@@ -318,20 +315,20 @@ extension Schema {
         return schema
     }
 
-    /// Returns the schema with all members required except the named ones, which are optional.
+    /// Returns a copy of the object's schema in which the named members are optional and all others are required.
     package func whole(but names: String...) -> Schema {
         mapProperties { Property($0.name, $0.schema, isRequired: !names.contains($0.name)) }
     }
 
-    /// The schema of a member, for use in another schema.
+    /// The schema of the member with this name, for use in another schema.
     package subscript(name: String) -> Schema {
         resolved.properties.first { $0.name == name }?.schema ?? .any
     }
 
-    /// The JSON Merge Patch (RFC 7396) of an object.
+    /// The schema of a JSON Merge Patch (RFC 7396) for the object that this schema describes.
     ///
-    /// Every member may be absent. An optional member may be `null`, which restores its default. An array replaces the
-    /// whole former array.
+    /// In the patch, every member may be absent. An optional member may be `null`, which restores its default. An array
+    /// replaces the whole stored array.
     package var patch: Schema {
         mapProperties { property in
             let value = property.schema.resolved
@@ -347,7 +344,7 @@ extension Schema {
 
     /// Returns the schema as JSON.
     ///
-    /// Each reference begins with `path`.
+    /// Each reference to another schema begins with `path`.
     package func json(referringTo path: String) -> JSONValue {
         var object = JSONObject()
         if let definition {

@@ -1,14 +1,14 @@
 package import Encodings
 
 extension Schema {
-    /// Parses a JSON Schema, without its titles, defaults, examples and conditions.
+    /// Parses a JSON Schema, but leaves out its titles, defaults, examples and conditions.
     ///
-    /// Generators of client code would name types by the titles, would send the defaults, and would fail at the
-    /// conditions.
+    /// The result is for generators of client code. They would name types by the titles, would send the defaults, and
+    /// would fail at the conditions.
     ///
     /// - Parameters:
     ///   - value: The schema.
-    ///   - definitions: The schemas to which references refer, by the last segment of the reference.
+    ///   - definitions: The schemas to which references refer; each key is the last segment of a reference.
     ///   - references: Schemas that replace some definitions. The schema must refer to each of these definitions.
     package init(reading value: JSONValue, definitions: JSONObject, references: [String: Schema] = [:]) {
         var used: Set<String> = []

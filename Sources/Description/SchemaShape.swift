@@ -1,11 +1,11 @@
 import Encodings
 
 extension Schema {
-    /// Returns the shape in which an operator types a value.
+    /// Returns the shape in which an operator types a value of this schema.
     ///
-    /// Objects and lists of objects are typed as JSON.
+    /// An object or a list of objects is typed as JSON.
     ///
-    /// - Parameter name: The member's name. A name that ends with `seconds` marks a number of seconds.
+    /// - Parameter name: The member's name. A name that ends with `seconds` marks a duration.
     /// - Returns: The shape, without titles and without rules for texts.
     package func typed(as name: String) -> Shape {
         let schema = resolved

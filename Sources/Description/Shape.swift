@@ -1,25 +1,23 @@
 package import Encodings
 
-/// The type of a configurable value, for everything that does not handle the Swift value: schemas, forms, texts.
+/// The type of a configurable value, independent of the Swift type that stores it.
+///
+/// Schemas, forms and texts are made from shapes.
 package indirect enum Shape: Sendable {
     case flag
-    /// One of several words.
+    /// A text that is one of the given words.
     case word([String])
     /// A whole number in a unit such as `days`.
     case integer(ClosedRange<Int64>, unit: String)
     /// A duration in whole seconds.
     case seconds(ClosedRange<Int64>)
     case text(TextRule)
-    /// A list of at most `max` elements.
-    ///
-    /// A set contains no element twice.
+    /// A list of at most `max` elements; if `isSet` is true, no element occurs twice.
     case list(Shape, max: Int, isSet: Bool)
     case object(ObjectShape)
-    /// The value or `null`.
+    /// A value of the inner shape, or `null`.
     case orNull(Shape)
-    /// A secret.
-    ///
-    /// It can be written, and never be read.
+    /// A secret, which an operator can set but never read.
     case secret
 
     /// The shape of a value that is not `null`.
@@ -28,18 +26,18 @@ package indirect enum Shape: Sendable {
 
 /// A rule that a text must follow.
 package struct TextRule: Sendable {
-    /// The problem of a text that breaks the rule, as a sentence without a subject, such as `must look like v25.0`.
+    /// The message about a text that breaks the rule, without a subject, such as `must look like v25.0`.
     package let text: String
-    /// The keywords of JSON Schema that express the rule, as far as this is possible.
+    /// The keywords of JSON Schema that express the rule, as far as JSON Schema can.
     package let schema: JSONObject
-    /// A text that follows the rule.
+    /// An example of a text that follows the rule; nil if there is none.
     package let example: String?
-    /// Returns the problem of a text, in the form of `text`; nil for a valid text.
+    /// Returns the message about an invalid text, without a subject; nil for a valid text.
     package let problem: @Sendable (String) -> String?
 
     package func allows(_ text: String) -> Bool { problem(text) == nil }
 
-    /// Creates a rule that has a different problem for each kind of violation.
+    /// Creates a rule with a different message for each way to break it.
     package init(
         _ text: String,
         schema: JSONObject,
@@ -49,12 +47,12 @@ package struct TextRule: Sendable {
         (self.text, self.schema, self.example, self.problem) = (text, schema, example, problem)
     }
 
-    /// Creates a rule with a single problem.
+    /// Creates a rule that has one message for all ways to break it.
     ///
     /// - Parameters:
-    ///   - text: The problem of a text that breaks the rule.
+    ///   - text: The message about a text that breaks the rule.
     ///   - pattern: The rule as a regular expression for the whole text (ECMA-262), for JSON Schema.
-    ///   - maxBytes: The maximum number of bytes, for JSON Schema; nil if the pattern bounds the length.
+    ///   - maxBytes: The maximum number of bytes, for JSON Schema; nil if the pattern limits the length.
     ///   - example: A text that follows the rule.
     ///   - isValid: Returns whether a text follows the rule, including its length.
     package init(
@@ -71,13 +69,13 @@ package struct TextRule: Sendable {
     }
 }
 
-/// The members of a configurable object, without their values.
+/// Describes the members of a configurable object, but not their values.
 package struct ObjectShape: Sendable {
     package let sections: [Section]
     /// The rules that involve several members, as elements of JSON Schema's `allOf`.
     package let rules: [JSONValue]
 
-    /// A group of fields that are shown together.
+    /// A group of fields that the console and the documentation show together.
     package struct Section: Sendable {
         package let id: String
         package let title: String
@@ -88,7 +86,7 @@ package struct ObjectShape: Sendable {
         (self.sections, self.rules) = (sections, rules)
     }
 
-    /// Creates the shape of an object without sections.
+    /// Creates the shape of an object whose fields are not grouped in sections.
     package init(_ fields: [FieldDescription]) { self.init(sections: [Section(id: "", title: "", fields: fields)]) }
 
     /// The fields of all sections.
@@ -96,13 +94,13 @@ package struct ObjectShape: Sendable {
     package var names: [String] { fields.map(\.name) }
 }
 
-/// The description of a configurable object's member, for humans and programs.
+/// Describes a member of a configurable object, for humans and programs.
 package struct FieldDescription: Sendable {
-    /// The name in documents.
+    /// The member's name in documents.
     package let name: String
     /// The displayed name, such as the label of an input.
     package let title: String
-    /// What the value means, in whole sentences.
+    /// The meaning of the value for operators, in whole sentences.
     package let meaning: String
     package let shape: Shape
     /// The value of an absent member; nil for a member that every document must have.
@@ -116,7 +114,7 @@ package struct FieldDescription: Sendable {
 }
 
 extension JSONValue {
-    /// Parses a part of a JSON Schema from the source code of this service.
+    /// Parses a part of a JSON Schema that is a literal in the service's source code.
     package init(schema text: String) {
         self = (try? JSONParser.parse(text, limits: .document)) ?? .object([:])
     }

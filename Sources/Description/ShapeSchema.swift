@@ -29,7 +29,7 @@ extension Shape {
 }
 
 extension ObjectShape {
-    /// The shape as a JSON Schema, which refuses unknown members.
+    /// The object's shape as a JSON Schema that refuses unknown members.
     package var schema: JSONObject {
         let properties = fields.map { JSONObject.Member($0.name, .object($0.schema)) }
         var schema: JSONObject = [
@@ -44,7 +44,7 @@ extension ObjectShape {
 }
 
 extension FieldDescription {
-    /// The field as a JSON Schema with its texts and its default.
+    /// The field as a JSON Schema, with its title, its meaning and its default.
     package var schema: JSONObject {
         var schema: JSONObject = ["title": .string(title), "description": .string(meaning)]
         for member in shape.schema.members { schema.append(member.key, member.value) }
@@ -56,7 +56,7 @@ extension FieldDescription {
 }
 
 extension JSONObject {
-    /// The schema of the same values and `null`.
+    /// A JSON Schema of the same values, and also of `null`.
     fileprivate var allowingNull: JSONObject {
         JSONObject(
             members.map { member in

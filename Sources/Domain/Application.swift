@@ -1,21 +1,24 @@
 import Encodings
 
-/// An application as its operator configured it, at one revision.
+/// A tenant of the service, with the configuration that its operator has given it.
+///
+/// The value is a snapshot of the configuration at one revision.
 package struct Application: Sendable {
     package let id: ApplicationID
     /// The name that operators and users read.
     package let name: String
     /// The PostgreSQL schema that holds the application's users.
     package let schema: String
-    /// The environment variable with the URL of the users' own database; nil if the configuration's database holds the
-    /// users.
-    package let database: DatabaseVariable?
-    /// The configuration's revision at the application's last change.
+    /// The environment variable with the URL of the separate database that holds the application's users.
     ///
-    /// Every change of its settings, properties, providers, keys or mappings raises the revision.
+    /// Nil if the users are in the same database as the service's configuration.
+    package let database: DatabaseVariable?
+    /// The number of the configuration's revision that last changed this application.
+    ///
+    /// Every change of the application's settings, properties, providers, keys or mappings raises the revision.
     package let revision: Int64
     package var settings: ApplicationSettings
-    /// Declared properties and the built-in ones, in the order of their columns.
+    /// The application's built-in and declared properties, in the order of their columns in the users table.
     package let properties: [Property]
 
     package init(
@@ -41,19 +44,19 @@ package struct Application: Sendable {
 package enum ServiceVariable {
     /// The prefix of the names of the service's environment variables.
     ///
-    /// A variable with this prefix that the service does not know is an error of the operator, and the service reports
-    /// it.
+    /// An environment variable with this prefix and an unknown name is probably misspelt. So the service reports it.
     package static let prefix = "FEDERATION_"
 }
 
 /// The environment variable that holds the URL of an application's own database for its users (decision D24).
 ///
-/// The form of the name is fixed, for example `SHOP_DATABASE_URL`, and excludes the service's own variables. So an
-/// operator who may change an application cannot have the service try other environment variables as URLs.
+/// The form of the name is fixed, for example `SHOP_DATABASE_URL`, and excludes the service's own variables. An
+/// operator who may change an application can therefore not make the service read any other environment variable as a
+/// URL.
 package struct DatabaseVariable: Sendable, Hashable, CustomStringConvertible {
     package let text: String
 
-    /// The rule for the names of these environment variables, as error messages show it to operators.
+    /// The rule for the names of environment variables with the URLs of databases, as error messages show it.
     package static let rule = """
         must be {"env": "NAME"} with the name of an environment variable that ends in _DATABASE_URL and does not begin \
         with FEDERATION_: at most 63 of A to Z, 0 to 9 and _, beginning with a letter
@@ -77,11 +80,11 @@ package struct DatabaseVariable: Sendable, Hashable, CustomStringConvertible {
 package struct APIKey: Sendable {
     /// The key as the client sent it, after the service has accepted the key.
     package let text: Secret
-    /// The operator's name for the key.
+    /// The name that the operator gave to the API key.
     package let label: String
-    /// Whether the key belongs to an operator's server, not to an app.
+    /// Whether the key is for an operator's server, not for an app on users' devices.
     ///
-    /// Requests with such a key may concern other users than the user of the session.
+    /// A request with a server's key may concern any user; another request concerns the user of its session.
     package let isServer: Bool
 
     package init(text: Secret, label: String, isServer: Bool) {

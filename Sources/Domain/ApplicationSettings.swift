@@ -3,8 +3,9 @@ import Encodings
 
 /// The settings that an operator makes for an application as a whole.
 package struct ApplicationSettings: Sendable, Equatable {
-    /// Whether clients may send a mapping of their own at a login, which writes fields of the provider's profile to
-    /// properties.
+    /// Whether a client may send its own mapping with a login.
+    ///
+    /// Such a mapping is a list of rules that write fields of the provider's profile to properties of the user.
     package var clientMapping = true
     /// Whether a client's mapping may write undeclared properties; they are kept in one jsonb column.
     package var dynamicProperties = false
@@ -28,13 +29,15 @@ package struct ApplicationSettings: Sendable, Equatable {
     package var banDays: Int64 = 730
     /// The rules for new passwords.
     package var passwords = PasswordRules()
-    /// What a session must show before it may change the password or the e-mail address.
+    /// Whether a user must log in again, or enter the password, before changing the password or the e-mail address.
     package var reauthentication = ReauthenticationRule.recent
     /// When wrong passwords cause a lockout.
     package var lockout = Lockout()
     /// Whether the response to a request for a password reset mail tells that the login name is unknown.
     package var allowAccountEnumeration = false
-    /// The rights that are otherwise reserved for servers and that every API key of the application has.
+    /// The rights of servers that the operator grants to every API key of the application.
+    ///
+    /// Without such a grant, only the API keys of servers have these rights.
     package var apiKeyRights: [APIKeyRight] = []
     /// The property by whose value users log in with a password: `email`, or a declared STRING or TEXT.
     package var identityProperty = PropertyName.email
@@ -48,11 +51,11 @@ package struct ApplicationSettings: Sendable, Equatable {
     package var hostNames: [String] = []
     /// Whether clients may create users.
     package var newUsers = NewUsers.open
-    /// Registration without a provider: accounts that users make for themselves.
+    /// The settings for registration without a provider: users create an account with a password, or log in as guests.
     package var registration = Registration()
-    /// The roles that users can be given, besides the system's roles.
+    /// The names of the roles that can be given to users, besides the built-in roles.
     package var roles: [String] = []
-    /// The users who have each right in the users collection.
+    /// For each right to read or change users through the public API: the users who have the right.
     package var collection = CollectionRights()
     /// Which logins need a second factor, and which factors count.
     package var secondFactor = SecondFactorPolicy()
@@ -74,7 +77,7 @@ package struct TokenSettings: Sendable, Equatable {
 }
 
 extension ApplicationSettings {
-    /// The description of the settings: members of `settings` in an application document, and how they are stored.
+    /// Describes each setting: its member of `settings` in an application document, its rules and its stored form.
     package static let description = ObjectDescription(
         ApplicationSettings(),
         unknown: "is not a setting",
@@ -437,8 +440,9 @@ extension TokenSettings {
         ]
     )
 
-    /// The rule for the `aud` claim of issued JWTs: a printable text, as the service that receives the token compares
-    /// it literally.
+    /// The rule for the `aud` claim of issued JWTs.
+    ///
+    /// The claim is a printable text, because the service that receives the token compares it literally.
     private static let audienceRule = TextRule(
         "must be 1 to 200 printable ASCII characters without spaces",
         pattern: "^[!-~]+$",
@@ -449,7 +453,7 @@ extension TokenSettings {
 
 /// What happens to values that clients write for undeclared properties (decision D19).
 package enum UndeclaredProperties: String, Sendable, CaseIterable {
-    /// The whole record is refused; the error names the properties.
+    /// The service refuses the whole user object, with an error that names the properties.
     case refuse
     /// The values are kept unchanged, in the column `dynamic`.
     case store
@@ -462,7 +466,7 @@ package enum UndeclaredProperties: String, Sendable, CaseIterable {
 /// Only the client's device knows the offset.
 package enum OffsetlessTimes: String, Sendable, CaseIterable {
     case refuse
-    /// The time is in UTC.
+    /// A time without an offset is read as a time in UTC.
     case utc
 }
 

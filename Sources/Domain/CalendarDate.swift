@@ -4,7 +4,7 @@ package struct CalendarDate: Sendable, Hashable, CustomStringConvertible {
     package let month: Int
     package let day: Int
 
-    /// Nil when the day does not exist.
+    /// Creates a day; nil if the calendar has no such day.
     package init?(year: Int, month: Int, day: Int) {
         guard (1...9999).contains(year), (1...12).contains(month), day >= 1,
             day <= Self.days(inMonth: month, ofYear: year)
@@ -49,7 +49,7 @@ package struct CalendarDate: Sendable, Hashable, CustomStringConvertible {
         return era * 146_097 + dayOfEra - 719_468
     }
 
-    /// `YYYY-MM-DD`.
+    /// The day in the form `YYYY-MM-DD`.
     package var description: String {
         Self.padded(year, to: 4) + "-" + Self.padded(month, to: 2) + "-" + Self.padded(day, to: 2)
     }

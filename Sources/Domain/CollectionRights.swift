@@ -17,7 +17,7 @@ package struct CollectionRights: Sendable, Equatable {
         case deleteOwn
     }
 
-    /// The users who have a right.
+    /// A group of users to whom a right is granted.
     package enum Grantee: Sendable, Equatable {
         case guests
         /// All users with an account; guests have none.
@@ -36,7 +36,7 @@ package struct CollectionRights: Sendable, Equatable {
     }
 }
 
-/// The reader of a response about a user.
+/// The kind of reader for whom the service writes a response about a user; it decides which properties are visible.
 package enum Viewer: Sendable {
     case server
     /// The user whom the response describes.
@@ -54,7 +54,7 @@ extension Visibility {
 }
 
 extension CollectionRights {
-    /// The description of the rights: `{"find": ["users"], "readOthers": ["guests", "role:editor"], …}`.
+    /// Describes the rights in their JSON form: `{"find": ["users"], "readOthers": ["guests", "role:editor"], …}`.
     static let description = ObjectDescription(
         CollectionRights(),
         unknown: "is not a right in the users collection",

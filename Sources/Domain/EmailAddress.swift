@@ -28,12 +28,15 @@ package struct EmailAddress: Sendable, CustomStringConvertible {
         login = text.lowercased()
     }
 
-    /// A key that addresses of one mailbox share, under the rules of many mail servers.
+    /// A key that is the same for all addresses of one mailbox, under the rules of many mail servers.
     ///
-    /// Rate limits count mails by this key. A code by mail as a second factor must go to an address with another key
-    /// than the address of the mailed link. The key omits the part after a `+`, which is the owner's note (RFC 5233),
-    /// and dots at Gmail, which ignores them. Not every server follows these rules. So users are identified by the
-    /// address, and no notice is left out because two addresses share the key.
+    /// The key omits the part after a `+`, which is the owner's note (RFC 5233), and dots at Gmail, which ignores them.
+    ///
+    /// Rate limits count mails by this key. When a user opens a mailed link, a code by mail counts as a second factor
+    /// only if its address has another key than the address of the link.
+    ///
+    /// Not every server follows these rules. So users are identified by the whole address, and no notice is left out
+    /// because two addresses share the key.
     package var mailbox: String {
         let halves = login.split(separator: "@")
         guard halves.count == 2, let name = halves[0].split(separator: "+", omittingEmptySubsequences: false).first,

@@ -7,7 +7,7 @@ package import Encodings
 /// the service's log and never leaves the process. Neither the cause nor the message may hold a token, a secret, an
 /// e-mail address or a value of a property (decision D11).
 package struct Failure: Error, Sendable {
-    /// The reasons of docs/api/errors.md, with their names on the wire.
+    /// The reasons for failures, which docs/api/errors.md explains; the raw value is the name in a response.
     package enum Reason: String, Sendable, CaseIterable {
         case malformedRequest = "malformed_request"
         case queryInvalid = "query_invalid"
@@ -113,7 +113,7 @@ package struct Failure: Error, Sendable {
     package var message: String { content.message }
     /// Further members of the response's `errorData`, besides `reason` and `requestId`.
     package var details: JSONObject { content.details }
-    /// Seconds after which a retry makes sense.
+    /// The number of seconds after which a retry makes sense; nil if no time is known.
     package var retryAfter: Int? { content.retryAfter }
     /// The internal cause, for the service's log only.
     package var cause: String? { content.cause }
@@ -195,7 +195,9 @@ extension Failure: CustomStringConvertible {
 }
 
 extension Failure.Reason {
-    /// Whether a user whose second factor failed on a page for this reason can try again, or try another factor.
+    /// Whether a user can go on at a page after a second factor failed for this reason.
+    ///
+    /// The user then enters the factor again, or uses another factor.
     package var leavesAnotherFactor: Bool {
         switch self {
         case .secondFactorInvalid, .passkeyInvalid, .tooManyAttempts, .codeNotDelivered, .factorNotOffered, .mailOff,

@@ -6,7 +6,7 @@ package struct GivenProperties: Sendable {
     package var values: [(property: Property, value: PropertyValue?)] = []
     /// Undeclared properties by name; `null` removes the property.
     package var dynamic = JSONObject()
-    /// The language of e-mails; nil leaves the language as it is.
+    /// The new language of the mails to the user; nil leaves the language as it is.
     package var locale: Given<String>?
 
     /// A new value, or the removal of the present one.

@@ -9,7 +9,7 @@ package struct LoginMethod: Sendable {
     /// Milliseconds since 1970 UTC.
     package let created: Int64
     package let lastUsed: Int64?
-    /// Whether the calling session was opened by this login method.
+    /// Whether the session that sent the request was opened by this login method.
     package let isCurrent: Bool
     /// Whether the provider has reported the identity as revoked: the user has to grant access anew.
     package let isRevoked: Bool
@@ -53,10 +53,11 @@ package enum EmailTokenPurpose: String, Sendable {
     /// Reverses a change of an account; the link goes to the e-mail address that the account had before.
     case reversal
 
-    /// Seconds before and after a change of an account in which other changes of the account are suspect, too.
+    /// The number of seconds before and after a change of an account for which further changes count as suspect.
     ///
-    /// When the user reverses the change, the service unlinks identities that were linked in the seconds before the
-    /// change. In the seconds after the change, notices go to both the former and the new address.
+    /// The time before the change counts when the user reverses the change by the mailed link: the service then unlinks
+    /// the identities that were linked in this time. In the time after the change, the service sends notices to both
+    /// the former and the new address.
     package static let suspicionSeconds = 259_200
 
     /// The last path segment of the page that the link leads to.
@@ -68,7 +69,7 @@ package enum EmailTokenPurpose: String, Sendable {
         }
     }
 
-    /// Seconds after which the link expires.
+    /// The number of seconds after which the mailed link expires.
     package var seconds: Int {
         switch self {
         case .passwordReset: 1800

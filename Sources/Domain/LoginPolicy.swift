@@ -2,10 +2,10 @@ import Description
 
 /// The rules for new passwords.
 package struct PasswordRules: Sendable, Equatable {
-    /// The longest password that is hashed, in bytes of UTF-8.
+    /// The maximum length of a password, in bytes of UTF-8.
     package static let maxBytes = 256
 
-    /// The shortest new password in code points, 8 to 64.
+    /// The minimum length of a new password, in Unicode code points; operators can set 8 to 64.
     package var minLength: Int64 = 15
 
     package init() {}
@@ -23,11 +23,11 @@ package enum NewUsers: String, Sendable, CaseIterable {
     case closed
 }
 
-/// What a session must show before it may change the password or the e-mail address.
+/// Whether a user must log in again, or enter the password, before changing the password or the e-mail address.
 package enum ReauthenticationRule: String, Sendable, CaseIterable {
-    /// A login within the last minutes, or the password.
+    /// The user must have logged in within the last five minutes, or enters the password.
     case recent
-    /// Nothing beyond a valid session.
+    /// A valid session is enough.
     case session
 }
 
@@ -37,7 +37,7 @@ package enum ReauthenticationRule: String, Sendable, CaseIterable {
 package struct Lockout: Sendable, Equatable {
     /// How many wrong passwords for one login name within `seconds` cause the lockout, 3 to 100.
     package var failures: Int64 = 100
-    /// Seconds for which a wrong password counts, and so the longest lockout, 60 to 86,400.
+    /// How many seconds a wrong password counts, 60 to 86,400; no lockout lasts longer.
     package var seconds: Int64 = 3600
 
     package init() {}
@@ -45,8 +45,9 @@ package struct Lockout: Sendable, Equatable {
 
 /// A right of servers that can be granted to every API key, and so to everyone who has the app with its key.
 package enum APIKeyRight: String, Sendable, CaseIterable {
-    /// To create the link that confirms the address of a user with a pending confirmation. A client can then confirm
-    /// any address without reading its mail.
+    /// To create the link that confirms the address of a user whose address is not yet confirmed.
+    ///
+    /// A client with this right can confirm any address without reading the mail to it.
     case confirmationURL
     /// To read the users who have a role.
     case findByRole
@@ -61,12 +62,15 @@ package enum SessionLimitBehavior: String, Sendable, CaseIterable {
 }
 
 extension PasswordRules {
-    /// The length below which the setting gives a warning: an attacker who has the hashes can guess shorter passwords.
+    /// The minimum password length below which operators get a warning.
+    ///
+    /// An attacker who has the hashes of shorter passwords can guess the passwords.
     private static let fewAreWarnedBelow: Int64 = 12
 
-    /// The description of the rules.
+    /// Describes the password rules in their JSON form.
     ///
-    /// NIST SP 800-63B, revision 4, knows no minimum below 8, and wants passwords of 64 characters accepted.
+    /// NIST SP 800-63B, revision 4, allows no minimum length below 8, and requires that passwords of 64 characters are
+    /// accepted.
     static let description = ObjectDescription(
         PasswordRules(),
         unknown: "is not a setting of passwords",

@@ -41,13 +41,14 @@ package struct PropertyName: Sendable, Hashable, Comparable, CustomStringConvert
 
     package static func < (left: PropertyName, right: PropertyName) -> Bool { left.text < right.text }
 
-    /// Whether the name is reserved for the system, in any case of letters: no mapping and no property may use it.
+    /// Whether the name is reserved for the system, whatever the case of its letters: no mapping and no property may
+    /// use it.
     package var isReserved: Bool { ReservedNames.contains(self) }
 
     /// The names reserved for the system, in lower case and sorted.
     package static var reserved: [String] { ReservedNames.all.filter { PropertyName($0) != nil }.sorted() }
 
-    /// The two properties that every application has.
+    /// The names of the two built-in properties, `email` and `name`, which every application has.
     package static let email = PropertyName(known: "email")
     package static let name = PropertyName(known: "name")
 
@@ -58,7 +59,7 @@ package struct PropertyName: Sendable, Hashable, Comparable, CustomStringConvert
 
 /// The names that no property may have, in lower case.
 private enum ReservedNames {
-    /// The service's own properties, and three keys that make client SDKs read a response as an error.
+    /// The service's own properties, and three JSON keys that make client SDKs read a response as an error.
     static let system: Set<String> = [
         "objectid", "ownerid", "created", "updated", "lastlogin", "userstatus", "socialaccount", "accounttype",
         "oauthidentities", "bluserlocale", "password", "user-token", "___class", "roles", "id", "code", "message",
@@ -67,7 +68,7 @@ private enum ReservedNames {
     static let columns: Set<String> = [
         "object_id", "email_verified", "user_status", "social_account", "last_login", "locale", "dynamic",
     ]
-    /// PostgreSQL's system columns.
+    /// The names of PostgreSQL's system columns, which every table has.
     static let postgres: Set<String> = ["oid", "tableoid", "xmin", "cmin", "xmax", "cmax", "ctid"]
 
     static let all = system.union(columns).union(postgres)
@@ -86,7 +87,7 @@ private enum ReservedNames {
 package struct Subject: Sendable, Hashable, CustomStringConvertible {
     package let text: String
 
-    /// Nil unless the text is 1 to 255 bytes of ASCII from `!` to `~`.
+    /// Creates a subject; nil unless the text is 1 to 255 bytes of ASCII from `!` to `~`.
     package init?(_ text: String) {
         guard (1...255).contains(text.utf8.count), text.utf8.allSatisfy({ (0x21...0x7E).contains($0) }) else {
             return nil
@@ -127,7 +128,7 @@ package struct ObjectID: Sendable, Hashable, CustomStringConvertible {
         self.uuid = UUID(uuid: uuid)
     }
 
-    /// Nil unless the text is a UUID with dashes, in either case.
+    /// Parses the id of a user; nil unless the text is a UUID with dashes, in upper or lower case.
     package init?(_ text: some StringProtocol) {
         guard text.utf8.count == 36, let uuid = UUID(uuidString: String(text)) else { return nil }
         self.uuid = uuid

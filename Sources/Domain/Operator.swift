@@ -2,11 +2,11 @@ import Encodings
 
 /// The role of an operator; each role includes the ones before it.
 package enum OperatorRole: String, Sendable, CaseIterable, Comparable {
-    /// Reads everything but secrets.
+    /// May read everything except secrets.
     case viewer
-    /// Changes mappings and properties, disables users and revokes sessions.
+    /// May change mappings and properties, disable users and revoke sessions.
     case editor
-    /// Changes applications, keys, providers, secrets and operators, and erases users.
+    /// May change applications, keys, providers, secrets and operators, and erase users.
     case owner
 
     package static func < (left: OperatorRole, right: OperatorRole) -> Bool { left.rank < right.rank }
@@ -153,7 +153,9 @@ package enum OperatorFactorDemand: String, Sendable, CaseIterable {
 }
 
 extension Failure {
-    /// The failure for a program's token in a request that only humans may make, or that would make a human's token.
+    /// The failure of a request that only a human may make but that carries a program's token.
+    ///
+    /// The creation of a token for a human is such a request.
     package static let personRequired = Failure(
         .operatorForbidden,
         """

@@ -6,7 +6,7 @@ package import Encodings
 package struct SessionOrigin: Sendable {
     /// The source's address, in the form in which the service counts sources.
     package let source: String?
-    /// `User-Agent` of the request.
+    /// The header `User-Agent` of the request that opened the session.
     package let userAgent: String?
 
     package init(source: String?, userAgent: String?) {
@@ -38,13 +38,13 @@ package protocol LocatedSession: Sendable {
 package struct OwnSession: LocatedSession {
     /// The session's public id, which is no credential.
     package let id: String
-    /// The time at which the session was opened, in milliseconds since 1970 UTC, as all times of this type.
+    /// The time at which the session was opened, in milliseconds since 1970 UTC, like all times of this type.
     package let created: Int64
     package let lastSeen: Int64
     package let expires: Int64
     /// The provider by which the session was opened; nil for old sessions.
     package let provider: String?
-    /// Whether the session is the one of the request.
+    /// Whether the current request was sent with this session's token.
     package let isCurrent: Bool
     package var origin = SessionOrigin.unknown
 

@@ -27,13 +27,13 @@ package struct PageColor: Sendable, Equatable {
         (red, green, blue) = (bytes[0], bytes[1], bytes[2])
     }
 
-    /// The color in lower case.
+    /// The color in the notation of style sheets, in lower case, such as `#1877f2`.
     package var text: String { "#" + Hexadecimal.encode([red, green, blue]) }
 }
 
-/// A picture as a `data:` URL.
+/// A picture as a `data:` URL, which the page itself contains.
 ///
-/// A page loads such a picture from no host. Another host would learn who sets a new password, and when.
+/// The browser then requests the picture from no host. Another host would learn who sets a new password, and when.
 package struct PageLogo: Sendable, Equatable {
     /// The maximum number of bytes of the URL, which every page contains and every instance keeps in memory.
     package static let maxBytes = 16_384

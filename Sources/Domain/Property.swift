@@ -37,11 +37,11 @@ package enum PropertyType: String, Sendable, CaseIterable {
 
 /// Which readers see a property in responses and can search by it; the raw value is the word in documents.
 package enum Visibility: String, Sendable, CaseIterable {
-    /// Only servers and operators.
+    /// Only servers and operators see the property.
     case server
-    /// Also the user, in the user's own record.
+    /// Servers, operators and the user whose value it is see the property.
     case owner = "self"
-    /// Also other users, as far as the application lets users see each other at all.
+    /// Other users see the property, too, if the application lets users see each other at all.
     case users
 }
 
@@ -134,15 +134,15 @@ extension PropertyType {
     }
 }
 
-/// When a mapping writes a property for which the profile has a value.
+/// When a login writes a property by the mapping, if the provider's profile has a value for the property.
 package enum SyncMode: String, Sendable, CaseIterable {
-    /// At every login.
+    /// The mapping writes the property at every login.
     case always
-    /// Only when the login creates the user.
+    /// The mapping writes the property only when the login creates the user.
     case firstLogin
-    /// As long as the property has no value or an empty text.
+    /// The mapping writes the property only while the property has no value or an empty text.
     case ifEmpty
-    /// As long as the stored value is the one that the mapping wrote last.
+    /// The mapping writes the property only while the stored value is the one that the mapping wrote last.
     case untilEdited
 }
 
@@ -181,7 +181,7 @@ package struct LiveColumn: Sendable, Equatable {
 }
 
 extension Property {
-    /// The members of a property that an operator declares, besides its name.
+    /// Describes the JSON members with which an operator declares a property, except the name.
     package static let description = ObjectDescription(
         Property(name: .name, type: .json),
         unknown: "is not known here",

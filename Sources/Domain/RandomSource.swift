@@ -12,13 +12,13 @@ package struct RandomSource: Sendable {
 
     package func bytes(_ count: Int) -> [UInt8] { fill(count) }
 
-    /// Returns the id of a new user, a mail or another object.
+    /// Returns a new random id for a user, a mail or another object.
     package func objectID() -> ObjectID { ObjectID(random: fill(16)) }
 
     /// Returns a session token that only the client will know.
     package func sessionToken() -> SessionToken { SessionToken(random: fill(32)) }
 
-    /// The operating system's generator.
+    /// The operating system's generator of random bytes.
     package static let system = RandomSource { count in
         var generator = SystemRandomNumberGenerator()
         var bytes: [UInt8] = []

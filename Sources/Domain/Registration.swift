@@ -36,7 +36,7 @@ package enum SystemRole: String, Sendable, CaseIterable {
     }
 }
 
-/// The users who have a role.
+/// Which users have a role, by how they got it.
 package enum RoleHolders: Sendable, Equatable {
     /// The users to whom the role was given.
     case given(String)

@@ -14,7 +14,7 @@ package enum RequestOrigin {
 /// All code that works for the request can read this name, and no code may log it. Code that stores the name says so in
 /// its own documentation.
 package enum RequestAgent {
-    /// `User-Agent`; nil if the request has none.
+    /// The header `User-Agent` of the request; nil if the request has none.
     @TaskLocal package static var current: String?
 }
 

@@ -34,7 +34,7 @@ package struct SecondFactorPolicy: Sendable, Equatable {
     package var demand = Demand.off
     /// The roles whose users need a factor under `required`; empty for all users.
     package var roles: [String] = []
-    /// Providers that ask for a second factor themselves: logins by them need none here.
+    /// Providers that themselves ask for a second factor; this service asks for none after a login by them.
     package var exemptProviders: [ProviderName] = []
     /// The kinds of second factors that users can enrol and that logins accept.
     package var factors: [FactorKind] = [.totp, .recoveryCode]
@@ -51,9 +51,9 @@ package struct SecondFactorPolicy: Sendable, Equatable {
     /// Returns whether a kind is accepted as a second factor.
     package func allows(_ kind: FactorKind) -> Bool { demand != .off && factors.contains(kind) }
 
-    /// Returns whether a kind can be enrolled.
+    /// Returns whether users can enrol this kind of factor.
     ///
-    /// Where no login asks for a second factor, passkeys can be enrolled as a login method.
+    /// If no login asks for a second factor, users can still enrol passkeys if passkeys are a login method.
     package func enrols(_ kind: FactorKind) -> Bool { allows(kind) || kind == .passkey && passkeys.isLoginMethod }
 }
 
@@ -107,13 +107,13 @@ package struct SMSPolicy: Sendable, Equatable {
 package struct Factor: Sendable {
     package let id: ObjectID
     package let kind: FactorKind
-    /// The user's name for the factor.
+    /// The name that the user gave to the factor; nil if the user gave none.
     package let label: String?
     /// The redacted address or number to which a code is sent.
     package let hint: String?
     /// How many recovery codes are left; nil for other kinds.
     package let codesLeft: Int?
-    /// Milliseconds since 1970, as `lastUsed`.
+    /// Milliseconds since 1970; the same unit as `lastUsed`.
     package let created: Int64
     package let lastUsed: Int64?
 
@@ -243,7 +243,7 @@ extension SecondFactorPolicy {
             """
     )
 
-    /// Checks the settings together: no login may ask for a factor that cannot be enrolled.
+    /// Adds a problem for each setting that does not fit the others, such as a required factor that nobody can enrol.
     func check(roles known: [String], at place: JSONPointer, problems: inout DocumentProblems) {
         for (index, role) in roles.enumerated() where !known.contains(where: { $0.hasSameBytes(as: role) }) {
             problems.add(place / "roles" / index, "is not in the setting roles")

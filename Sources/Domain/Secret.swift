@@ -11,7 +11,7 @@ package struct Secret: Sendable {
     /// Each call must be reviewed, since the text must not reach a log or a response.
     package func reveal() -> String { text }
 
-    /// UTF-8 bytes of the text.
+    /// The number of bytes of the text in UTF-8.
     package var byteCount: Int { text.utf8.count }
 }
 

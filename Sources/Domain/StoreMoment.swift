@@ -2,7 +2,7 @@
 ///
 /// Times are compared unrounded, since events within one second have an order, too.
 package struct StoreMoment: Sendable, Equatable, ExpressibleByIntegerLiteral {
-    /// Unix seconds.
+    /// The whole seconds since 1970 UTC.
     package let seconds: Int64
     /// Microseconds beyond the seconds, 0 to 999,999.
     package let microseconds: Int64

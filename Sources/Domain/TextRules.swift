@@ -16,7 +16,7 @@ extension TextRule {
     /// A label has at most 63 bytes.
     static let hostName = hostName("must be a DNS name in lower case without port, like users.example.com")
 
-    /// Returns the rule for host names, with its own message for texts that break the rule.
+    /// Returns the rule for host names, with the given message for texts that break the rule.
     static func hostName(_ text: String, example: String = "users.example.com") -> TextRule {
         TextRule(
             text,

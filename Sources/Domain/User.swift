@@ -1,6 +1,6 @@
 package import Encodings
 
-/// A row of the users table.
+/// A user of an application: one row of the users table.
 package struct User: Sendable {
     package let objectID: ObjectID
     /// Milliseconds since 1970 UTC, as everywhere on the wire.
@@ -11,7 +11,7 @@ package struct User: Sendable {
     package let status: UserStatus
     /// The provider by which the user was created, in the words of client SDKs: `FACEBOOK`.
     package let socialAccount: String?
-    /// The language of e-mails, two letters.
+    /// The language of mails to the user, as two letters; nil if it is not known.
     package let locale: String?
     /// Whether the user confirmed the e-mail address by a mailed link.
     ///
@@ -19,7 +19,7 @@ package struct User: Sendable {
     package let emailVerified: Bool
     /// The declared and built-in properties, in the application's order; a value is nil if the user has none.
     package let properties: [(name: PropertyName, value: PropertyValue?, visibleTo: Visibility)]
-    /// Undeclared properties by name.
+    /// The user's undeclared properties, by name.
     package let dynamic: JSONObject
 
     package init(
@@ -69,7 +69,7 @@ package enum UserStatus: String, Sendable, CaseIterable {
 
 /// The `user-token` of a session: 256 random bits as 43 characters of base64url (decision D7).
 package struct SessionToken: Sendable {
-    /// The token as the client holds it.
+    /// The token in the form that the client stores and sends.
     package let secret: Secret
 
     /// Creates a token from 32 random bytes.

@@ -39,10 +39,10 @@ package indirect enum UserFilter: Sendable, Equatable {
     }
 
     package enum Value: Sendable, Equatable {
-        /// A value of a property's type.
+        /// A value of the column's type.
         ///
-        /// For the column `objectId`, it is a text that is not an id. The ids are then compared with it as texts, as
-        /// responses write them.
+        /// The column `objectId` may be compared with a text that is not the form of an id. The comparison is then one
+        /// of texts, in which each id has the form that responses use.
         case property(PropertyValue)
         case objectID(ObjectID)
     }
@@ -61,13 +61,15 @@ package struct UserOrder: Sendable, Equatable {
 
 /// A query of an application's users.
 package struct UserQuery: Sendable {
-    /// The filter; nil for all users.
+    /// The condition that the users must satisfy; nil for all users.
     package var filter: UserFilter?
     /// The sort order; users that it leaves equal are sorted by id.
     package var order: [UserOrder] = []
     package var offset: Int64 = 0
     package var limit: Int64
-    /// Columns whose equal values make users duplicates, of which only the first is found; empty to find every user.
+    /// Columns by which the search removes duplicates; empty to find every user.
+    ///
+    /// Of all users whose values in these columns are equal, only the first is found.
     package var distinct: [UserColumn] = []
     /// Properties that are not read, and so are nil in the users.
     package var unread: Set<PropertyName> = []

@@ -89,7 +89,7 @@ extension UserFilter.Value {
 
 /// How indexes serve a search, independently of the table's statistics.
 package struct IndexUse: Sendable, Equatable {
-    /// Whether an index of a column finds the users among which the filter has to choose.
+    /// Whether PostgreSQL can look up candidates in an index, and then applies the filter only to the candidates.
     package let narrows: Bool
     /// Whether an index returns the users in the requested order; PostgreSQL then sorts nothing.
     package let orders: Bool
@@ -112,10 +112,10 @@ extension UserQuery {
         return IndexUse(narrows: lookUp != nil, orders: orders)
     }
 
-    /// The requested order; without one, the order of the index with which the search finds its users.
+    /// The order that the client requested; without one, the order of the index in which PostgreSQL looks up the users.
     ///
-    /// The index's order is used only for a lookup of several values. In this order, the first page of many users costs
-    /// no more than the first page of few.
+    /// The index's order is used only if the lookup is for several values. In this order, the first page of many users
+    /// costs no more than the first page of few.
     package var orderByIndex: [UserOrder] {
         guard order.isEmpty, distinct.isEmpty, let lookUp = servedLookUp, lookUp.kind > .equality, !lookUp.ordersByID,
             case .property(let property) = lookUp.column, property.indexed

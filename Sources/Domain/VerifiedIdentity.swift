@@ -5,7 +5,7 @@ package struct VerifiedIdentity: Sendable {
     package let identity: IdentityKey
     /// The profile as received, or the claims of an ID token under the names of the provider's fields.
     package let profile: JSONObject
-    /// The permissions under which the profile was read.
+    /// The permissions that the user had granted to the app when the service read the profile.
     package let scopes: [String]
     /// Whether `scopes` is the provider's complete list.
     ///

@@ -11,17 +11,17 @@ package struct WallClock: Sendable {
         self.read = read
     }
 
-    /// Milliseconds since 1970 UTC.
+    /// The current time in milliseconds since 1970 UTC.
     package var milliseconds: Int64 { read() }
 
     /// Milliseconds by which two machines' clocks may differ before operators are warned.
     ///
-    /// The service accepts a provider's signed times for a minute more or less.
+    /// When the service checks the times in a signed token of a provider, it tolerates a minute, which is more.
     package static let tolerance: Int64 = 10_000
 
-    /// Seconds since 1970 UTC.
+    /// The current time in seconds since 1970 UTC.
     package var seconds: Int64 { read() / 1000 }
 
-    /// The operating system's clock.
+    /// The clock of the operating system.
     package static let system = WallClock { Int64(Date().timeIntervalSince1970 * 1000) }
 }

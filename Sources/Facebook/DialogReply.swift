@@ -1,7 +1,8 @@
 import Encodings
 package import Providers
 
-/// Facebook's errors and the declined permissions, as the redirect at the end of its login dialog reports them.
+/// Reads the redirect at the end of Facebook's login dialog: Facebook's errors, and the permissions that the user
+/// declined.
 ///
 /// See docs/protocols/facebook.md §1.6.
 package enum DialogReply {

@@ -9,8 +9,8 @@ extension FacebookProvider: SettingsReviewing, AppChecking, FieldChecking {
 
     /// Returns warnings about the Graph version and about the option `nonce`.
     ///
-    /// The version is compared with the calendar of versions, and with the versions that have responded to this
-    /// instance. The option `nonce` causes a warning if it is `off`.
+    /// The version in the settings is compared with the calendar of versions, and with the version in Graph's responses
+    /// to this instance. The option `nonce` causes a warning if it is `off`.
     package func warnings(on day: CalendarDate) -> [String] {
         let version = settings.graphVersion
         let answered = apps.compactMap { graph.answeredVersion(of: $0.id, application: application, asked: version) }

@@ -3,7 +3,7 @@ package import Mapping
 package import Providers
 import SignedTokens
 
-/// The provider Facebook of one application.
+/// A provider of the kind Facebook, as one application has configured it.
 package struct FacebookProvider: Provider {
     package let name: ProviderName
     let application: ApplicationID
@@ -70,9 +70,9 @@ extension FacebookProvider: CredentialVerifying, NonceBinding {
         )
     }
 
-    /// Verifies an access token.
+    /// Verifies an access token that a client sends to log in.
     ///
-    /// Facebook must have issued it for one of these apps (decision D2).
+    /// Facebook must have issued the token for one of the application's apps (decision D2).
     func authenticate(
         by token: Secret,
         of apps: [ProviderApp],

@@ -2,13 +2,16 @@ import Domain
 import Encodings
 import Providers
 
-/// What Facebook's responses about a kept access token mean for the identity of the user.
+/// Decides from Facebook's responses about a kept access token whether the token and the user's identity are still
+/// valid.
 ///
-/// A pure function of the responses. The rules of a login apply (`AccessTokenCheck`). In addition, the token must
-/// belong to the user of the identity. A token that a login would refuse is revoked, invalid, or in an unknown state.
-/// The token is still valid if only the access to the user's data has expired.
+/// The rules of a login apply (`AccessTokenCheck`). In addition, the token must belong to the user of the identity. A
+/// token that a login would refuse is revoked, invalid, or in an unknown state. The token is still valid if only the
+/// access to the user's data has expired.
+///
+/// The check is a pure function of the responses.
 struct KeptTokenCheck: Sendable {
-    /// The identity that the token was kept for.
+    /// The user's identity with which the service keeps the token.
     let identity: IdentityKey
     /// The app whose credentials were sent to Graph with the token.
     let app: ProviderApp
@@ -54,7 +57,7 @@ struct KeptTokenCheck: Sendable {
         }
     }
 
-    /// Returns the verdict on a token that a login would refuse.
+    /// Returns the verdict on a kept token that a login would refuse.
     private func refused(
         _ failure: Failure,
         _ token: TokenInspection,

@@ -5,9 +5,9 @@ package import Encodings
 /// A value that does not fit is left out whole, never cut or changed. In an object, members are left out one by one; a
 /// list is left out as a whole. Only this form of a profile is mapped and kept.
 package struct AdmittedProfile: Sendable {
-    /// The profile without the omitted values.
+    /// The profile's fields, without the values that were left out.
     package let fields: JSONObject
-    /// The reason of each omission, by the text of its path.
+    /// The values that were left out: the reason for each, by the text of the value's path.
     private let leftOut: [String: Omission.Reason]
 
     /// Checks a profile and keeps the values that follow the rules for length, characters and form.
@@ -31,10 +31,10 @@ package struct AdmittedProfile: Sendable {
         self.leftOut = leftOut
     }
 
-    /// Stands in a path for the name of an object member that paths cannot contain.
+    /// The replacement in a path for a member's name that paths cannot contain.
     private static let unnamed = "*"
 
-    /// Returns the member without the values that break a rule; nil if its name or its whole value breaks a rule.
+    /// Returns the member without the inner values that break a rule; nil if its name or its whole value breaks a rule.
     ///
     /// An object stays, even if none of its members remain.
     private static func admit(
@@ -108,7 +108,7 @@ extension AdmittedProfile {
 }
 
 extension JSONObject.Member {
-    /// Returns whether a mapping entry can name the field, and the whole value follows the rules.
+    /// Returns whether a mapping entry can name this member as a field, and its whole value follows the rules.
     fileprivate func fitsWhole(by catalogue: ProfileFields) -> Bool {
         FieldPath.isName(key.utf8) && misfit(with: catalogue.shape(of: key)) == nil
     }

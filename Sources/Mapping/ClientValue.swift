@@ -1,9 +1,9 @@
 package import Domain
 package import Encodings
 
-/// The conversion of property values that a client sends, at registration or in an update.
+/// Converts the property values that a client sends at registration or in an update.
 ///
-/// It reverses the conversion table of `docs/mapping.md`. So a client can send back the values of a response.
+/// The conversion is the reverse of the table in `docs/mapping.md`. So a client can send back the values of a response.
 package enum ClientValue {
     /// Converts a value to the type of a property.
     ///
@@ -46,7 +46,7 @@ package enum ClientValue {
         }
     }
 
-    /// Reads milliseconds since 1970, or a text in the form of JavaScript and Dart.
+    /// Parses a time, given as milliseconds since 1970 or as a text in the form that JavaScript and Dart write.
     private static func moment(_ json: JSONValue, _ times: OffsetlessTimes) -> Int64? {
         switch json {
         case .number(let number): number.exactInteger.flatMap { MomentText.isMoment($0) ? $0 : nil }

@@ -6,7 +6,7 @@ import Encodings
 /// The preparation takes microseconds and depends only on its arguments. So a compiled mapping can be cached as long as
 /// the arguments stay the same.
 package struct CompiledMapping: Sendable {
-    /// The properties that entries write, one for each effective entry.
+    /// The properties that the mapping entries write, one for each entry that has an effect.
     ///
     /// The entries of the stored mapping come first, in their order, then those of the client's mapping.
     package let targets: [MappingTarget]
@@ -50,7 +50,7 @@ package struct CompiledMapping: Sendable {
         self.init(planner)
     }
 
-    /// Creates the mapping from the valid entries of a planner, without the entries that have problems.
+    /// Creates the mapping from the valid entries of a planner; entries with problems are left out.
     init(_ planner: MappingPlanner) {
         plans = planner.plans
         newDynamicNames = planner.newDynamicNames
@@ -64,8 +64,8 @@ package struct CompiledMapping: Sendable {
     ///
     /// - Parameters:
     ///   - profile: The checked profile from the provider, or from a client in the same form.
-    ///   - grantedScopes: The permissions of the token; nil when unknown: then an absent field that needs a permission
-    ///     counts as not permitted.
+    ///   - grantedScopes: The permissions of the token; nil if they are unknown. An absent field that needs a
+    ///     permission then counts as not permitted.
     /// - Returns: The values, the missing fields and the omissions.
     /// - Throws: `permission_missing`, `profile_incomplete` or `value_not_convertible`, for the first failing entry.
     ///   The failure names fields, properties and permissions, and never contains a value.
@@ -97,7 +97,7 @@ package struct CompiledMapping: Sendable {
         return MappedProfile(values: values, cleared: cleared, missing: missing, omissions: omissions)
     }
 
-    /// Warnings about the fields that entries read, one sentence for each entry.
+    /// Warnings about the profile fields that the mapping's entries read, one sentence for each entry.
     package var warnings: [String] { plans.compactMap(\.doubt) }
 
     /// Returns the failure for a field unknown to the provider, with the entry that reads it.
@@ -119,7 +119,7 @@ package struct CompiledMapping: Sendable {
         return Failure(.mappingInvalid, problem.message, details: ["entry": plan.reference.json])
     }
 
-    /// Returns whether an entry reads a field.
+    /// Returns whether an entry of the mapping reads a field of the profile.
     package func asks(for field: String) -> Bool { plan(askingFor: field) != nil }
 
     private func plan(askingFor field: String) -> EntryPlan? {

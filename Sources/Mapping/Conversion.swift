@@ -1,14 +1,15 @@
 import Domain
 import Encodings
 
-/// The conversion table of `docs/mapping.md`: the only place that converts JSON values to property values.
+/// Converts JSON values of a profile to property values, by the table in `docs/mapping.md`.
 ///
-/// Nothing is invented or rounded: a value fits its type exactly, or it is refused.
+/// No other code makes this conversion. Nothing is invented or rounded: a value fits its type exactly, or it is
+/// refused.
 enum Conversion {
     /// Converts a value of a profile.
     ///
     /// - Parameters:
-    ///   - json: The value; `null` counts as lacking.
+    ///   - json: The value; `null` counts as a missing value.
     ///   - type: The type of the entry's values.
     /// - Returns: The value; `lacking` for null, and for a birthday without year or day as a DATE; `refused` if the
     ///   table has no conversion.

@@ -1,6 +1,6 @@
 import Encodings
 
-/// Parameter names of credentials at providers, as in `…?access_token=…`.
+/// Recognizes names of parameters with which providers pass credentials, as in `…?access_token=…`.
 enum CredentialMark {
     private static let names = [
         "access_token", "appsecret_proof", "client_secret", "fb_exchange_token", "id_token", "input_token",
@@ -12,7 +12,7 @@ enum CredentialMark {
     /// Each URL that is a parameter value of another URL adds a layer.
     private static let maxEncodings = 4
 
-    /// Returns whether a text contains one of the names with `=` after it.
+    /// Returns whether a text contains the name of a credential parameter, followed by `=`.
     ///
     /// The text is also searched after each decoding of `%XX`, up to `maxEncodings` times, since a URL that is a
     /// parameter value of another URL is encoded there.
@@ -26,7 +26,7 @@ enum CredentialMark {
         return false
     }
 
-    /// Returns whether the bytes are one of the names, in upper or lower case.
+    /// Returns whether the bytes are the name of a credential parameter, in upper or lower case.
     static func isName(_ bytes: some Collection<UInt8>) -> Bool {
         names.contains { $0.count == bytes.count && $0.elementsEqual(bytes.lazy.map(\.asciiLowercased)) }
     }

@@ -1,7 +1,7 @@
 import Domain
 import Encodings
 
-/// The pattern of a date in a text, such as `dd.MM.yyyy`.
+/// The pattern by which a mapping entry reads a date from a text, such as `dd.MM.yyyy`.
 ///
 /// It has `yyyy`, `MM` and `dd` once each, with punctuation or spaces between them.
 package struct DatePattern: Sendable, Equatable {
@@ -13,7 +13,7 @@ package struct DatePattern: Sendable, Equatable {
     package let text: String
     private let parts: [Part]
 
-    /// Reads a pattern.
+    /// Parses a date pattern such as `dd.MM.yyyy`.
     ///
     /// - Throws: A sentence about the problem, which repeats nothing of the text.
     init(_ text: String) throws(DocumentError) {
@@ -46,7 +46,9 @@ package struct DatePattern: Sendable, Equatable {
         self.parts = parts
     }
 
-    /// Reads a date by the pattern and returns it as `YYYY-MM-DD`; `lacking` for a birthday without year or day.
+    /// Reads a date by the pattern and returns it as `YYYY-MM-DD`.
+    ///
+    /// A birthday without its year or day counts as a missing value (`lacking`).
     func read(_ value: JSONValue) -> Outcome<JSONValue> {
         guard case .string(let text) = value else { return .refused(value.kind) }
         if let date = date(text) { return .value(.string(date.description)) }

@@ -1,7 +1,7 @@
 import Domain
 import Encodings
 
-/// A reader of fixed-width ASCII digits and literals from the front of a text.
+/// Reads fixed-width numbers and literals from the start of an ASCII text, and removes what it has read.
 struct DigitReader {
     private var rest: Substring.UTF8View
 
@@ -11,7 +11,7 @@ struct DigitReader {
 
     var isAtEnd: Bool { rest.isEmpty }
 
-    /// Consumes the given number of ASCII digits, at most nine, and returns their value, which cannot overflow.
+    /// Reads the given number of ASCII digits, at most nine; nil if the text does not begin with so many.
     mutating func number(of digits: Int) -> Int? {
         guard (1...9).contains(digits) else { return nil }
         var result = 0
@@ -22,14 +22,14 @@ struct DigitReader {
         return result
     }
 
-    /// Consumes the next ASCII digit, if there is one.
+    /// Reads the next character if it is an ASCII digit; nil otherwise.
     mutating func digit() -> Int? {
         guard let byte = rest.first, byte.isASCIIDigit else { return nil }
         rest.removeFirst()
         return Int(byte - UInt8(ascii: "0"))
     }
 
-    /// Consumes the next byte if it is the given one, and returns whether it was.
+    /// Skips the next byte if it is the given one, and returns whether it was.
     mutating func take(_ byte: UInt8) -> Bool {
         guard rest.first == byte else { return false }
         rest.removeFirst()
@@ -80,7 +80,7 @@ enum BirthdayText: Equatable {
 }
 
 extension DigitReader {
-    /// Consumes `YYYY-MM-DD`.
+    /// Reads a date in the form `YYYY-MM-DD`; nil for any other text.
     mutating func isoDate() -> CalendarDate? {
         guard let year = number(of: 4), take(UInt8(ascii: "-")), let month = number(of: 2),
             take(UInt8(ascii: "-")), let day = number(of: 2)

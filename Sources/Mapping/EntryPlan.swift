@@ -13,12 +13,12 @@ final class EntryPlan: Sendable {
     /// The default of the entry, converted to the property's type; nil if the entry has no default.
     let fallback: PropertyValue?
     private let clearing: Clearing
-    /// The top-level fields that the entry reads, each once, with its permission.
+    /// The top-level fields of the profile that the entry reads, each once, with the permission that it needs.
     let fields: [RequestedField]
-    /// The provider's fields.
+    /// The known fields of the provider's profiles.
     private let catalogue: ProfileFields
 
-    /// Prepares an entry that writes to a place in the users table.
+    /// Prepares an entry that writes to a column, or to a member of the column for undeclared properties.
     init(
         _ entry: MappingEntry,
         _ reference: EntryReference,
@@ -80,7 +80,8 @@ final class EntryPlan: Sendable {
     /// The display name of the provider.
     var provider: String { catalogue.provider }
 
-    /// A warning about the fields that the entry reads, as a sentence that names the entry; nil without doubts.
+    /// A warning about the fields that the entry reads, as a sentence that names the entry; nil if all fields are
+    /// known.
     ///
     /// It is computed on demand, since no login needs it.
     var doubt: String? {
@@ -94,7 +95,7 @@ final class EntryPlan: Sendable {
         entry.from.paths.first { $0.field.hasSameBytes(as: field) }.map(catalogue.hint) ?? ""
     }
 
-    /// Returns the entry's value from a profile, without the default.
+    /// Returns the value that the entry reads from a profile; the entry's default is not used.
     func value(from profile: JSONObject) -> Outcome<PropertyValue> {
         var json: JSONValue
         switch entry.from {
@@ -118,7 +119,7 @@ final class EntryPlan: Sendable {
         return Self.property(json, as: type, in: target.type)
     }
 
-    /// Returns whether a missing value clears the property.
+    /// Returns whether the entry clears its property if it finds no value in the profile.
     func clears(in profile: JSONObject) -> Bool {
         switch (clearing, entry.from) {
         case (.always, _): true
@@ -172,7 +173,7 @@ enum EntryOutcome: Sendable {
 }
 
 extension EntryPlan {
-    /// Returns the result of the entry in a login; a preview shows the same.
+    /// Returns what the entry does in a login with the profile; a preview shows the same.
     ///
     /// If the check of the profile left out a value that the entry reads, the entry gets no value at all: half of a
     /// template or of a list is not the user's value.
@@ -192,7 +193,7 @@ extension EntryPlan {
         }
     }
 
-    /// Returns the result for a value that the check of the profile left out.
+    /// Returns what the entry does if the check of the profile left out a value that the entry reads.
     ///
     /// Such a value says nothing about the property, so the property is not cleared.
     private func outcome(without field: String, _ reason: Omission.Reason) -> EntryOutcome {

@@ -11,7 +11,7 @@ struct DocumentError: Error {
     }
 }
 
-/// A reader of one entry of a mapping document; it collects all problems of the entry.
+/// Reads one entry of a mapping document and collects all problems of the entry.
 struct EntryReader {
     private(set) var problems: [MappingProblem] = []
     /// The property that the entry writes, known even if another part of the entry is invalid.
@@ -173,7 +173,7 @@ struct EntryReader {
     }
 }
 
-/// The places of members in an entry of the list form.
+/// The JSON pointers to the members of a mapping entry in the list form.
 extension JSONPointer {
     static let source = JSONPointer() / "from"
     static let target = JSONPointer() / "to"

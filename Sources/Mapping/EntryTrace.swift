@@ -2,7 +2,7 @@ import Domain
 import Encodings
 
 extension EntryPlan {
-    /// Returns what the entry does in a login with this outcome, with the reason, for a preview.
+    /// Returns, for a preview, what the entry does in a login with this outcome, and the reason.
     func traced(
         _ outcome: EntryOutcome,
         _ profile: AdmittedProfile,

@@ -1,6 +1,6 @@
 import Encodings
 
-/// The place of a value in a profile: names of object members, outermost first, joined by dots.
+/// The path of a value in a profile: the names of object members, outermost first, joined by dots.
 ///
 /// Every name is ASCII `[a-z][a-z0-9_]*`, so a path cannot contain Graph's field syntax of parentheses, braces and
 /// commas.

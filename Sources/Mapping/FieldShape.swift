@@ -19,10 +19,10 @@ package indirect enum FieldShape: Sendable, Equatable {
     case boolean
     case list(of: FieldShape)
     case object([String: FieldShape])
-    /// One of these values, which a lookup table of the mapping can give.
+    /// One of these values; they are the values of a lookup table in a mapping entry.
     case constants([JSONValue])
 
-    /// Returns the shape of a member; nil if values of this shape have no members.
+    /// Returns the shape of an object's member with a name; nil if values of this shape have no members.
     ///
     /// Unlisted members are unknown: the provider may add some.
     func member(_ name: String) -> FieldShape? {
@@ -34,7 +34,7 @@ package indirect enum FieldShape: Sendable, Equatable {
         }
     }
 
-    /// The known names of members; nil if any name is possible, or if no member is possible.
+    /// The known names of an object's members; nil if any name is possible, or if values of this shape have no members.
     var knownMembers: [String]? {
         switch self {
         case .object(let members): members.keys.sorted()
@@ -43,7 +43,7 @@ package indirect enum FieldShape: Sendable, Equatable {
         }
     }
 
-    /// Returns the shape after a transform; nil when the transform always fails.
+    /// Returns the shape that values of this shape have after a transform; nil if the transform always fails.
     func after(_ transform: Transform) -> FieldShape? {
         switch transform {
         // Digits and days contain no letters and no white space, so they stay unchanged.
@@ -94,7 +94,7 @@ package indirect enum FieldShape: Sendable, Equatable {
 
     private static let anyText: Set<PropertyType> = [.string, .text, .json]
 
-    /// The name of the shape in messages.
+    /// The words for values of this shape in messages.
     var words: String {
         switch self {
         case .unknown: "a value"

@@ -18,7 +18,7 @@ package struct Mapping: Sendable, Equatable {
     /// The entries in the order of the document; an entry's index is its position in messages.
     package let entries: [MappingEntry]
 
-    /// Reads a document.
+    /// Parses a mapping document.
     ///
     /// - Parameters:
     ///   - json: The dictionary form, `{"email": "email"}`, or, except from a client, the list form.
@@ -68,12 +68,12 @@ package struct MappingEntry: Sendable, Equatable {
     }
 }
 
-/// The source of an entry's value.
+/// Where a mapping entry takes its value from.
 package enum MappingSource: Sendable, Equatable {
     case path(FieldPath)
     case template(Template)
 
-    /// The source as written in the document.
+    /// The source as the mapping document contains it.
     package var text: String {
         switch self {
         case .path(let path): path.text

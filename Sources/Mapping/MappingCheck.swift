@@ -1,7 +1,7 @@
 package import Domain
 package import Encodings
 
-/// The check of a stored mapping before it is saved.
+/// Checks a mapping of an operator before the service saves it.
 package enum MappingCheck {
     /// Returns all problems of a stored mapping that can be found before a login.
     ///

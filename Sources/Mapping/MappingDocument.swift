@@ -28,7 +28,7 @@ struct MappingDocument {
         for (position, element) in (elements ?? []).enumerated() { add(element, position) }
     }
 
-    /// Adds a member of the dictionary form.
+    /// Reads an entry from a member of a document in the dictionary form, and adds it.
     private mutating func add(_ member: JSONObject.Member, _ origin: MappingOrigin, _ position: Int) {
         let reference = EntryReference(
             origin: origin,
@@ -42,7 +42,7 @@ struct MappingDocument {
         add(entry, reference, reader)
     }
 
-    /// Adds an element of the list form.
+    /// Reads an entry from an element of a document in the list form, and adds it.
     private mutating func add(_ element: JSONValue, _ position: Int) {
         let reference = EntryReference(
             origin: .stored,

@@ -1,7 +1,7 @@
 import Description
 import Domain
 
-/// A planner that prepares the entries of an application's mappings and collects their problems.
+/// Prepares the entries of an application's mappings and collects their problems.
 struct MappingPlanner {
     /// The result for one mapping entry: it is prepared, has no effect, or is invalid.
     enum Step: Sendable {
@@ -15,7 +15,7 @@ struct MappingPlanner {
     let properties: [Property]
     let settings: ApplicationSettings
     let dynamicNames: Set<PropertyName>
-    /// The result for each entry, in order.
+    /// What became of each mapping entry, in the order of the entries.
     private(set) var steps: [Step] = []
     private(set) var newDynamicNames: [PropertyName] = []
 
@@ -60,7 +60,7 @@ struct MappingPlanner {
         add(client: client.entries.enumerated().map { ($0.element, position: $0.offset) })
     }
 
-    /// Adds entries of a client's document with their positions in it.
+    /// Adds the entries of a client's mapping, each with its position in the client's document.
     mutating func add(client entries: [(entry: MappingEntry, position: Int)]) {
         let stored = Set(plans.map(\.target.name))
         for (entry, position) in entries {

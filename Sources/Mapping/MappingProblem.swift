@@ -1,7 +1,7 @@
 package import Domain
 package import Encodings
 
-/// The author of a mapping.
+/// Who wrote a mapping: the operator or a client.
 package enum MappingOrigin: String, Sendable {
     /// The operator, whose mapping the service stores.
     case stored
@@ -40,15 +40,15 @@ package struct EntryReference: Sendable, Equatable {
         target = to
     }
 
-    /// Returns the place of a part of the entry in the mapping document.
+    /// Returns the JSON pointer of a part of the entry in the mapping document.
     func pointer(to part: JSONPointer) -> JSONPointer {
         isListed ? JSONPointer() / position / part : JSONPointer() / (source ?? "")
     }
 
-    /// The source; nil when it is unsafe to show.
+    /// The entry's source; nil if the text is unsafe to show.
     package var from: String? { source.flatMap(Self.shown) }
 
-    /// The property; nil when it is unsafe to show.
+    /// The name of the property that the entry writes; nil if the text is unsafe to show.
     package var to: String? { target.flatMap(Self.shown) }
 
     package static func == (left: EntryReference, right: EntryReference) -> Bool { left.json == right.json }
@@ -88,11 +88,11 @@ package struct MappingProblem: Error, Sendable, Equatable {
     package let origin: MappingOrigin
     /// The invalid entry; nil for a problem of the whole document or of a property that no entry fills.
     package let entry: EntryReference?
-    /// `mapping_invalid`, `mapping_target_not_allowed` or `value_not_convertible`.
+    /// The reason of the failure: `mapping_invalid`, `mapping_target_not_allowed` or `value_not_convertible`.
     package let reason: Failure.Reason
     /// The message as a sentence that names the entry.
     package let message: String
-    /// The place in the mapping document: the entry's member as in `/2/to`, else the entry, else the whole document.
+    /// The position in the mapping document: the entry's member, as in `/2/to`, or the entry, or the whole document.
     package let pointer: JSONPointer
 
     init(_ reason: Failure.Reason, _ entry: EntryReference, in place: JSONPointer = JSONPointer(), _ text: String) {
@@ -128,7 +128,7 @@ package struct MappingProblems: Error, Sendable, Equatable {
     /// All problems, including `first`.
     package let all: [MappingProblem]
 
-    /// Creates the error; nil without problems.
+    /// Creates the error from a list of problems; nil if the list is empty.
     init?(_ problems: [MappingProblem]) {
         guard let first = problems.first else { return nil }
         self.first = first

@@ -3,7 +3,8 @@ package import Encodings
 
 /// The JSON Schema of mappings (draft 2020-12).
 package enum MappingSchema {
-    /// The definition `mapping`, and the definitions to which it refers, except `propertyName` and `propertyType`.
+    /// The JSON Schema definition `mapping`, and the definitions to which it refers, except `propertyName` and
+    /// `propertyType`.
     package static let definitions =
         JSONValue(
             schema: ##"""

@@ -2,7 +2,7 @@ package import Domain
 
 /// The property that a mapping entry writes, with the entry's rules for writing it.
 package struct MappingTarget: Sendable, Equatable {
-    /// A place in the users table.
+    /// Where the users table stores a property.
     package enum Place: Sendable, Equatable {
         /// The column of a declared or built-in property.
         case column(Property)
@@ -43,27 +43,28 @@ package struct MappingTarget: Sendable, Equatable {
 
 /// What a mapping makes of one profile: the values of properties, and what the profile lacks.
 package struct MappedProfile: Sendable {
-    /// The values for `CompiledMapping.targets`, in the same order; nil where the profile gives no value.
+    /// The values to write, in the order of `CompiledMapping.targets`; nil where the profile gives no value.
     package let values: [PropertyValue?]
-    /// The properties to clear if their `sync` overwrites the present value; their values in `values` are nil.
+    /// The properties to clear, unless the `sync` mode of their entry keeps the stored value; `values` has nil for
+    /// them.
     package let cleared: [PropertyName]
-    /// The fields that the profile lacks, so that properties stay unchanged or are cleared, in the order of the
-    /// targets.
+    /// The fields that the profile lacks and whose properties therefore stay unchanged or are cleared, in the order of
+    /// the targets.
     ///
     /// Fields of entries with a default are not included.
     package let missing: [MissingField]
     /// The values of the profile that were left out, including those that a default replaces.
     package let omissions: [Omission]
 
-    /// The provider's permissions that would have given missing values, each once.
+    /// The permissions at the provider that would have given the missing values, each once.
     package var missingPermissions: [String] { MissingField.permissions(of: missing) }
 }
 
 /// A field that a mapping needs and a profile lacks.
 package struct MissingField: Sendable, Equatable {
-    /// The property without a value.
+    /// The property that gets no value, since the field is missing.
     package let property: PropertyName
-    /// The top-level field of the profile.
+    /// The name of the missing top-level field of the profile.
     package let field: String
     /// The permission for the field; nil when none is needed, none is known, or it is granted.
     package let permission: String?

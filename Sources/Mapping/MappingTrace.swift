@@ -1,7 +1,7 @@
 package import Domain
 package import Encodings
 
-/// What each entry of the mappings does in a login, with reasons.
+/// What each entry of the mappings would do in a login, with reasons, for a preview.
 package struct MappingTrace: Sendable {
     /// The traces of the stored mapping's entries in their order, then those of the client's.
     package let entries: [TracedEntry]
@@ -11,13 +11,13 @@ package struct MappingTrace: Sendable {
     package let missingPermissions: [String]
 }
 
-/// What one entry does in a login.
+/// What one mapping entry would do in a login, for a preview.
 package struct TracedEntry: Sendable {
-    /// The kind of effect on the property; the raw value is the word in previews.
+    /// What the entry does to its property; the raw value is the word in previews.
     package enum Outcome: String, Sendable, CaseIterable {
         /// The property gets the value.
         case written
-        /// The property has the value already.
+        /// The property already has the value.
         case unchanged
         /// The property gets the default.
         case defaulted

@@ -1,13 +1,13 @@
 package import Domain
 package import Encodings
 
-/// The stored and the client's mapping in a preview, which shows what each entry would do in a login.
+/// Shows in a preview what each entry of the stored mapping and of the client's mapping would do in a login.
 package struct MappingTracer: Sendable {
     /// The two mappings without their invalid entries.
     ///
     /// Its `fields` are the fields that a login would request from the provider.
     package let mapping: CompiledMapping
-    /// The problems that make a login fail before the request to the provider.
+    /// The problems for which a login would fail before its request to the provider; nil if there are none.
     package let problems: MappingProblems?
     private let steps: [MappingPlanner.Step]
     private let properties: [Property]
@@ -47,7 +47,7 @@ package struct MappingTracer: Sendable {
         self.properties = properties
     }
 
-    /// Traces all entries through a login.
+    /// Returns what all entries would do in a login with the given profile.
     ///
     /// - Parameters:
     ///   - profile: The checked profile from the provider, or from a client in the same form.
@@ -108,7 +108,7 @@ package struct MappingTracer: Sendable {
         )
     }
 
-    /// Returns the trace of an entry that is skipped or refused before the profile is read.
+    /// Returns the trace of an entry that is skipped or refused whatever the profile contains.
     private func untouched(
         _ entry: MappingEntry,
         _ reference: EntryReference,
@@ -145,7 +145,9 @@ extension User {
 }
 
 extension Failure {
-    /// Returns the failure of a login that PostgreSQL refuses, since the new user has no value for a required property.
+    /// Returns the failure of a login that would create a user without a value for a required property.
+    ///
+    /// PostgreSQL would refuse to store such a user.
     fileprivate static func unfilled(_ property: Property) -> Failure {
         Failure(
             .constraintViolation,

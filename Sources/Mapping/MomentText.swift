@@ -1,6 +1,6 @@
 import Domain
 
-/// Times as text: RFC 3339, and Facebook's form of it without the colon in the offset.
+/// Reads and writes times as text, in the form of RFC 3339 and in Facebook's form without the colon in the offset.
 ///
 /// A time is milliseconds since 1970 UTC, within the years 1 to 9999.
 package enum MomentText {
@@ -22,13 +22,15 @@ package enum MomentText {
     /// Reads a time in UTC without an offset, such as `2017-05-06T07:08:09.123`; nil for any other text.
     static func read(offsetless text: String) -> Int64? { read(text + "Z") }
 
-    /// Returns the time so many seconds after 1970; nil outside the years 1 to 9999.
+    /// Returns the time, in milliseconds since 1970, that is the given number of seconds after 1970.
+    ///
+    /// Nil outside the years 1 to 9999.
     package static func moment(seconds: Int64, milliseconds: Int64 = 0) -> Int64? {
         guard (-62_135_596_800...253_402_300_799).contains(seconds) else { return nil }
         return seconds * 1000 + milliseconds
     }
 
-    /// Returns whether so many milliseconds after 1970 are within the years 1 to 9999.
+    /// Returns whether a time, in milliseconds since 1970, is within the years 1 to 9999.
     package static func isMoment(_ milliseconds: Int64) -> Bool {
         (-62_135_596_800_000...253_402_300_799_999).contains(milliseconds)
     }
@@ -43,7 +45,9 @@ package enum MomentText {
         return "\(date)T\(clock.joined(separator: ":")).\(digits(rest % 1000, 3))Z"
     }
 
-    /// Consumes `.` and 1 to 9 digits, or nothing.
+    /// Reads the fraction of a second, `.` and 1 to 9 digits, as milliseconds; 0 if there is none.
+    ///
+    /// Nil if the number of digits is another.
     private static func milliseconds(_ reader: inout DigitReader) -> Int? {
         guard reader.take(UInt8(ascii: ".")) else { return 0 }
         var result = 0
@@ -60,7 +64,7 @@ package enum MomentText {
         }
     }
 
-    /// Consumes `Z`, `+HH:MM` or `+HHMM` and returns seconds.
+    /// Reads an offset from UTC, `Z`, `+HH:MM` or `+HHMM`, as seconds.
     private static func offset(_ reader: inout DigitReader) -> Int? {
         if reader.take(UInt8(ascii: "Z")) || reader.take(UInt8(ascii: "z")) { return 0 }
         let isWest = reader.take(UInt8(ascii: "-"))

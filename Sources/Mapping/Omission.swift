@@ -22,7 +22,7 @@ package struct Omission: Sendable, Equatable {
 }
 
 extension Omission.Reason {
-    /// The reason as the words after "because".
+    /// The reason as words that follow "because" in a message.
     var words: String {
         switch self {
         case .tooLong: "it is too long"

@@ -3,7 +3,7 @@ enum Outcome<Value> {
     case value(Value)
     /// The profile lacks the value or has too little of it, such as a birthday without its year for a DATE.
     case lacking
-    /// The profile's value does not fit; holds the kind of the JSON value, never the value.
+    /// The profile's value does not fit; the text names the kind of the JSON value, never the value.
     case refused(String)
 }
 

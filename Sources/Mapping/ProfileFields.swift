@@ -1,22 +1,22 @@
 import Description
 package import Encodings
 
-/// The fields of a provider's profiles: the permission for each, its JSON shape, and a sample profile.
+/// The known fields of a provider's profiles: the permission for each, its JSON shape, and a sample profile.
 ///
-/// A provider may have fields that are not listed. The catalogue gives a warning for an entry that reads such a field,
-/// and refuses no entry.
+/// A provider may have fields that are not listed. If a mapping entry reads such a field, the service warns the
+/// operator but accepts the entry.
 package struct ProfileFields: Sendable {
     package typealias Field = (permission: String?, shape: FieldShape)
 
     /// The display name of the provider.
     let provider: String
-    /// A fictitious profile with all listed fields.
+    /// An invented profile that has all listed fields.
     package let sample: JSONObject
-    /// The field for each name that other systems use, such as a claim of an ID token.
+    /// Names that other systems use for fields, such as claims of an ID token, each with the name of the field.
     private let synonyms: [String: String]
     /// Whether the provider refuses every login that requests a field unknown to it.
     private let refusesUnknownFields: Bool
-    /// The fields in the order of display.
+    /// The names of the fields, in the order in which they are shown.
     private let order: [String]
     /// The fields by name.
     ///
@@ -65,7 +65,9 @@ package struct ProfileFields: Sendable {
         return shape
     }
 
-    /// Returns a warning about a path, as a part of a sentence; nil when the catalogue has the path, or is empty.
+    /// Returns a warning about an unknown path, as a part of a sentence.
+    ///
+    /// Nil if the path is known, or if no field of the provider is known.
     func doubt(about path: FieldPath) -> String? {
         guard !fields.isEmpty, shape(of: path) != nil else { return nil }
         guard let field = fields[path.field] else {

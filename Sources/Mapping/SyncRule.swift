@@ -2,7 +2,7 @@ import Domain
 import Encodings
 
 extension SyncMode {
-    /// Returns whether a repeated login overwrites the user's value.
+    /// Returns whether a later login overwrites the user's value of a property in this `sync` mode.
     ///
     /// A login itself decides by the same rules in SQL (`LoginStatement`), on rows that it has locked.
     ///
@@ -29,7 +29,7 @@ extension PropertyValue? {
         }
     }
 
-    /// Returns whether PostgreSQL treats both values as equal: `is not distinct from`.
+    /// Returns whether the two values are equal for PostgreSQL's operator `is not distinct from`.
     func isStoredLike(_ other: PropertyValue?) -> Bool {
         switch (self, other) {
         case (nil, nil): true
@@ -40,7 +40,7 @@ extension PropertyValue? {
 }
 
 extension JSONValue {
-    /// Returns whether both are equal as jsonb, which compares numbers by value, not by notation.
+    /// Returns whether the two values are equal as `jsonb`, which compares numbers by value, not by notation.
     fileprivate func isStoredLike(_ other: JSONValue) -> Bool {
         switch (self, other) {
         case (.number(let left), .number(let right)):

@@ -1,6 +1,6 @@
 import Encodings
 
-/// A text with fields, such as `{first_name} {last_name}`.
+/// A text with placeholders for fields of a profile, such as `{first_name} {last_name}`.
 ///
 /// Braces contain paths, `{{` and `}}` stand for the braces themselves, everything else is literal. There are no
 /// expressions.
@@ -66,10 +66,10 @@ package struct Template: Sendable, Equatable {
         }
     }
 
-    /// Returns the text with the profile's values.
+    /// Returns the text with the profile's values in place of the paths.
     ///
-    /// The result is lacking when all fields are lacking, and refused when a field is a list or an object. Around a
-    /// lacking field, spaces at the ends of the text are removed, and two adjacent spaces become one.
+    /// The result is `lacking` if all fields are missing, and `refused` if a field is a list or an object. Around a
+    /// missing field, spaces at the ends of the text are removed, and two adjacent spaces become one.
     func render(_ profile: JSONObject) -> Outcome<JSONValue> {
         var result = ""
         var foundAny = false

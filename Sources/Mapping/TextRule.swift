@@ -1,7 +1,7 @@
 import Domain
 import Encodings
 
-/// The rule for the length, characters and form of a text in a profile.
+/// A rule for the length, the characters and the form of a text in a profile.
 enum TextRule {
     /// One line: names, places, words.
     case line
@@ -11,7 +11,7 @@ enum TextRule {
     /// A web address.
     case url
 
-    /// Creates the rule for a field's shape.
+    /// Selects the rule for a field with this shape.
     init(_ shape: FieldShape) {
         switch shape {
         case .email: self = .email
@@ -98,7 +98,7 @@ extension MappingTarget {
 }
 
 extension PropertyValue {
-    /// Whether the value exceeds a property's limit; JSON counts as PostgreSQL writes it, with numbers in full.
+    /// Whether the value is longer than a property may be; a JSON value counts with the length that PostgreSQL writes.
     var isTooLong: Bool {
         switch self {
         case .text(let text): text.utf8.count > MappingLimits.textValueBytes

@@ -1,6 +1,8 @@
 package import Encodings
 
-/// A change of a profile's value before its conversion; documents cannot define further kinds of changes.
+/// A change that a mapping entry makes to a profile's value before the conversion.
+///
+/// A mapping document can only choose among these kinds of changes.
 package enum Transform: Sendable, Equatable {
     /// Removes white space at both ends of a text.
     case trim
@@ -14,11 +16,13 @@ package enum Transform: Sendable, Equatable {
     /// Reads a day by this pattern and writes it as `YYYY-MM-DD`.
     case date(DatePattern)
 
-    /// A table from texts to values.
+    /// A table that replaces texts by values.
     package struct Lookup: Sendable, Equatable {
-        /// The values by text, found by comparing bytes; they are texts, numbers, truth values or null.
+        /// The replacement value for each text; texts are compared as bytes.
+        ///
+        /// The values are texts, numbers, truth values or null.
         package let rows: JSONObject
-        /// The value for other texts; nil when these count as lacking.
+        /// The replacement value for texts that the table lacks; if nil, such a text counts as a missing value.
         package let otherwise: JSONValue?
     }
 }
@@ -40,7 +44,7 @@ extension Transform {
         }
     }
 
-    /// Returns the changed value.
+    /// Applies the transform to a profile's value.
     ///
     /// Texts are processed by Unicode scalars: for any profile, the work is linear in its size.
     func apply(to value: JSONValue) -> Outcome<JSONValue> {
@@ -94,7 +98,7 @@ extension JSONValue {
         }
     }
 
-    /// Returns the value with changed texts: a text itself, or those of a list.
+    /// Returns the value with its text changed, or with all texts in its list changed.
     fileprivate func mappingTexts(_ change: (String) -> String) -> JSONValue {
         switch self {
         case .string(let text): .string(change(text))

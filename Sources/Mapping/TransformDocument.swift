@@ -1,7 +1,7 @@
 import Encodings
 
 extension Transform {
-    /// Reads a transform of a document.
+    /// Parses a transform from a mapping document.
     ///
     /// - Throws: A sentence about the problem, which repeats nothing of the document.
     init(_ json: JSONValue) throws(DocumentError) {

@@ -1,6 +1,8 @@
 import Encodings
 
-/// A web address that is safe to show and follow (RFC 3986): http or https, a host, and no user name before it.
+/// Recognizes web addresses that are safe to show and to follow (RFC 3986).
+///
+/// Such an address has the scheme http or https, a host, and no user name before the host.
 enum WebAddress {
     static func isOne(_ text: String) -> Bool {
         let bytes = text.utf8

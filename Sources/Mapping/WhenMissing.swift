@@ -1,14 +1,14 @@
 import Domain
 
-/// The treatment of a property when a later profile lacks the value.
+/// What happens to a property if the profile of a later login lacks the value.
 package enum WhenMissing: String, Sendable, CaseIterable {
     /// The property stays unchanged.
     case keep
-    /// The property is cleared if `sync` would overwrite its value.
+    /// The property is cleared if the entry's `sync` mode would overwrite its value.
     case clear
 }
 
-/// The condition under which an entry clears its property.
+/// When a mapping entry clears its property.
 enum Clearing: Sendable {
     case never
     /// The entry clears its property whenever the profile lacks the value.
@@ -39,6 +39,8 @@ enum Clearing: Sendable {
 }
 
 extension SyncMode {
-    /// Whether a lacking value may clear the property; the other modes write only once, or only while it is empty.
+    /// Whether a missing value may clear the property in this `sync` mode.
+    ///
+    /// The other modes write only once, or only while the property is empty.
     var mayClear: Bool { self == .always || self == .untilEdited }
 }

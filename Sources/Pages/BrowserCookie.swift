@@ -1,20 +1,20 @@
 package import Domain
 package import HTTPTypes
 
-/// A cookie of the service for its own host alone.
+/// A cookie that the service sets, which browsers send only to the service's own host.
 ///
 /// No script can read the cookie.
 ///
-/// The prefix `__Host-` requires HTTPS, and keeps other hosts of the domain from setting the cookie. Deployments
-/// without HTTPS have no prefix. Such deployments are for development, on loopback.
+/// The name has the prefix `__Host-`, which requires HTTPS and keeps other hosts of the domain from setting the cookie.
+/// A deployment without HTTPS omits the prefix. Such a deployment is for development, on loopback.
 package struct BrowserCookie: Sendable {
     /// The requests in which a browser sends the cookie.
     package enum SameSite: String, Sendable {
         /// Only requests that a page of the service causes.
         case strict = "Strict"
-        /// Also links from other sites.
+        /// Also requests of a user who follows a link from another site.
         ///
-        /// A provider sends a browser back by such a link.
+        /// After its dialog, a provider sends the browser back by such a link.
         case lax = "Lax"
     }
 
@@ -22,9 +22,9 @@ package struct BrowserCookie: Sendable {
     private let isSecure: Bool
     private let sameSite: SameSite
 
-    /// The maximum number of pairs that are read.
+    /// The maximum number of cookies in a request that the service reads.
     ///
-    /// No browser sends more, even with other cookies of the host.
+    /// No browser sends more, even if the host has other cookies.
     private static let maxPairs = 200
 
     package init(_ name: String, isSecure: Bool, sameSite: SameSite) {
@@ -33,7 +33,7 @@ package struct BrowserCookie: Sendable {
         self.sameSite = sameSite
     }
 
-    /// Returns the cookie of a browser that is in a login dialog.
+    /// Returns the cookie that recognizes the browser when it returns from a provider's login dialog.
     ///
     /// All dialogs of a browser share the cookie, since several may be open at once.
     package static func dialog(isSecure: Bool) -> BrowserCookie {

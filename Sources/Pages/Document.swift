@@ -36,7 +36,7 @@ extension Response {
     /// Returns a response with a document, or with a part of a document for a script.
     ///
     /// No cache stores the response, and no frame shows it. The content security policy names what the document may
-    /// load and execute (`sources`), and the targets of its forms (`forms`).
+    /// load and execute (`sources`), and where its forms may be sent (`forms`).
     package static func page(
         _ html: HTML,
         status: HTTPResponse.Status = .ok,
@@ -54,11 +54,11 @@ extension Response {
 }
 
 extension HTTPFields {
-    /// The headers of pages with a session.
+    /// The HTTP headers of pages that need a session.
     ///
-    /// They keep other sites from opening these pages and from embedding parts of them.
+    /// They keep other sites from controlling a window with such a page, and from embedding parts of the page.
     ///
-    /// The referrer policy is not `no-referrer`: with that policy, browsers would not send the origin of a form.
+    /// The referrer policy is not `no-referrer`, because browsers would then omit the origin when they send a form.
     package static let ofSessions: HTTPFields = [
         .referrerPolicy: "same-origin", .openerPolicy: "same-origin", .resourcePolicy: "same-origin",
     ]

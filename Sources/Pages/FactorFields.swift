@@ -1,22 +1,23 @@
 package import Domain
 package import Encodings
 
-/// The fields of forms that ask for a second factor.
+/// Creates the fields of forms in which a user enters a second factor.
 ///
-/// A form has one set of these fields. The name of the sent field shows what the user did.
+/// A form has one set of these fields. The service recognizes what the user did by the name of the field that the
+/// browser sent.
 package struct FactorFields: Sendable {
     private let words: PageWords
 
     package init(_ words: PageWords) { self.words = words }
 
-    /// Returns the fields by which a user shows a factor.
+    /// Returns the fields in which a user enters a second factor.
     ///
     /// - Parameters:
     ///   - factor: The factor that the form asks for.
     ///   - sentTo: The destination of a code that has just been sent.
     ///   - publicKey: The WebAuthn options with which a browser asks for a passkey.
-    ///   - others: The factors that the user may show instead.
-    ///   - button: The label of the button that sends the form, if the button does more than show the factor.
+    ///   - others: The factors that the user may use instead.
+    ///   - button: The label of the button that sends the form, if the button does more than send the factor.
     /// - Returns: HTML; with `publicKey`, the page needs the passkey script.
     package func asking(
         for factor: Factor,
@@ -43,13 +44,13 @@ package struct FactorFields: Sendable {
             """
     }
 
-    /// Returns a field for a code.
+    /// Returns a form field in which a user enters the code of a second factor.
     package static func code(_ label: HTML, isNumber: Bool) -> HTML {
         let keys: HTML = isNumber ? "inputmode=\"numeric\"" : "autocapitalize=\"none\" spellcheck=\"false\""
         return .field("code", label, attributes: "\(keys) autocomplete=\"one-time-code\" required")
     }
 
-    /// Returns a button that creates or shows a passkey; the page needs the passkey script.
+    /// Returns a button that creates or uses a passkey; the page needs the passkey script.
     package func passkey(_ options: JSONObject, button: HTML) -> HTML {
         """
         <input type="hidden" name="credential">
@@ -91,9 +92,10 @@ package struct FactorFields: Sendable {
 }
 
 extension PageWords {
-    /// Returns a text.
+    /// Returns a text about a second factor.
     ///
-    /// If the destination of the factor's codes is known, returns `addressed` with the destination instead.
+    /// If the e-mail address or number to which the factor's codes go is known, returns the text `addressed`, which
+    /// contains it.
     fileprivate func callAsFunction(_ text: PageText, to factor: Factor, _ addressed: PageText) -> HTML {
         factor.hint.map { self(addressed, [.target: "\($0)"]) } ?? self(text)
     }

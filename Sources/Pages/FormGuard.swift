@@ -5,7 +5,7 @@ import HTTP
 import HTTPTypes
 package import Hummingbird
 
-/// A check that a form comes from a page of the service and not from another site (CSRF).
+/// Checks that a form comes from a page of the service and not from another site (CSRF).
 package struct FormGuard: Sendable {
     /// The name of the form field with the CSRF token, which binds the form to one browser.
     package static let field = "form"
@@ -13,8 +13,10 @@ package struct FormGuard: Sendable {
     private let pages: String
     private let origin: String?
 
+    /// Creates the check for a group of pages.
+    ///
     /// - Parameters:
-    ///   - pages: The name of these pages. A token from pages with another name is not accepted.
+    ///   - pages: The name of the group. A CSRF token from a page of another group is not accepted.
     ///   - origin: The origin at which browsers reach the pages, such as `https://users.example.com`. Nil if the
     ///     configuration does not contain it.
     package init(of pages: String, at origin: String?) {
@@ -31,8 +33,8 @@ package struct FormGuard: Sendable {
 
     /// Refuses a form that a page of another origin has sent.
     ///
-    /// Browsers send the origin in `Sec-Fetch-Site` or `Origin`. For a request without both headers, only the CSRF
-    /// token protects.
+    /// Browsers send the origin in `Sec-Fetch-Site` or `Origin`. If a request has neither header, only the CSRF token
+    /// protects the form.
     ///
     /// - Throws: `malformed_request`.
     package func checkOrigin(of request: Request) throws(Failure) {

@@ -1,10 +1,9 @@
 package import Domain
 
-/// A piece of a page.
+/// A piece of HTML that is safe to put into a page.
 ///
-/// Literals are markup, and interpolated texts are escaped.
-///
-/// So no text that a user or an operator has chosen, such as the name of an application, can become markup.
+/// In a string literal of this type, the literal parts are markup, and interpolated texts are escaped. So no text that
+/// a user or an operator has chosen, such as the name of an application, can become markup.
 package struct HTML: Sendable, ExpressibleByStringInterpolation {
     package let text: String
 
@@ -15,7 +14,7 @@ package struct HTML: Sendable, ExpressibleByStringInterpolation {
     /// Creates HTML from markup that needs no escaping, such as a picture of the service.
     package init(markup text: String) { self.text = text }
 
-    /// Creates JSON for an element that no browser executes.
+    /// Creates a JSON text for an element that browsers do not execute, such as `<script type="application/json">`.
     ///
     /// `<`, `>` and `&` occur in JSON only within strings, and are escaped there. So the JSON cannot end the element.
     package init(json: [UInt8]) {
@@ -44,7 +43,7 @@ package struct HTML: Sendable, ExpressibleByStringInterpolation {
 
         package mutating func appendInterpolation(_ html: HTML) { text += html.text }
 
-        /// Appends nothing for nil.
+        /// Appends a piece of HTML; appends nothing for nil.
         package mutating func appendInterpolation(_ html: HTML?) { text += html?.text ?? "" }
 
         package mutating func appendInterpolation(_ parts: [HTML]) { for part in parts { text += part.text } }

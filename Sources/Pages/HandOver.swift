@@ -1,13 +1,13 @@
 import Encodings
 package import Hummingbird
 
-/// The pages at the end of a login by popup.
+/// The last pages of a login in a popup window, which send the result to the page that opened the popup.
 extension WebPage {
     /// Returns the page that posts a JSON message to the window that opened it, and then closes.
     ///
-    /// The message and the origin are in elements that no browser executes. The script is constant, and the policy
-    /// allows only this script, by its digest. The script posts to exactly the given origin. If the opener has another
-    /// origin, the browser drops the message.
+    /// The message and the origin are in elements that no browser executes. The script is constant, and the content
+    /// security policy allows only this script, by its digest. The script posts the message to exactly the given
+    /// origin. If the opener has another origin, the browser drops the message.
     package func handOver(_ message: [UInt8], to origin: String, succeeded: Bool) -> Response {
         let body: HTML = """
             <p>\(words(succeeded ? .loggedIn : .notLoggedIn)) \(words(.closeWindow))</p>
@@ -16,9 +16,9 @@ extension WebPage {
         return response(.login, body, script: .handOver)
     }
 
-    /// Returns a page that shows content once and then posts a JSON message.
+    /// Returns a page that shows content, such as new recovery codes, and has a button.
     ///
-    /// The page posts the message when the user presses the button.
+    /// When the user presses the button, the page posts a JSON message to the window that opened it.
     package func handOver(_ message: [UInt8], to origin: String, after body: HTML, _ title: PageText) -> Response {
         let body: HTML = """
             \(body)
@@ -41,10 +41,9 @@ extension WebPage {
 extension InlineAsset {
     static let handOver = InlineAsset(PackageResources.handOver_js)
     static let lateHandOver = InlineAsset(PackageResources.lateHandOver_js)
-    /// The script by which a button of a form creates or uses a passkey in the browser.
+    /// The script that creates or uses a passkey in the browser when the user sends a form.
     ///
-    /// When the button sends the form, the script asks the browser for a passkey. The form then contains the passkey's
-    /// response as RegistrationResponseJSON or AuthenticationResponseJSON (WebAuthn level 3 §5.1). The script writes
-    /// this JSON itself, since some browsers cannot.
+    /// The form then contains the passkey's response as RegistrationResponseJSON or AuthenticationResponseJSON
+    /// (WebAuthn level 3 §5.1). The script writes this JSON itself, since some browsers cannot.
     package static let passkey = InlineAsset(PackageResources.passkey_js)
 }

@@ -1,11 +1,9 @@
 import Domain
 import Encodings
 
-/// A language of pages.
+/// A language in which the service has pages and built-in mails.
 ///
-/// The service's built-in mails have the same languages.
-///
-/// A further language needs a case here and a file of texts (`PageTable`).
+/// A new language needs a case here and a file of texts (`PageTable`).
 package enum PageLanguage: String, Sendable, CaseIterable {
     case english = "en"
     case german = "de"
@@ -15,7 +13,7 @@ package enum PageLanguage: String, Sendable, CaseIterable {
     /// A longer header is ignored.
     private static let maxBytes = 500
 
-    /// Creates the available language that a browser prefers; English if there is none.
+    /// Selects the available language that the browser prefers; English if the browser accepts no available language.
     ///
     /// - Parameter header: `Accept-Language` of the request (RFC 9110 §12.5.4).
     package init(accepting header: String?) {
@@ -31,7 +29,7 @@ package enum PageLanguage: String, Sendable, CaseIterable {
         }
     }
 
-    /// Returns a weight in thousandths; nil for an invalid weight.
+    /// Returns the weight of a language in `Accept-Language`, in thousandths; nil if the weight is invalid.
     private static func weight(_ parameters: ArraySlice<String>) -> Int? {
         guard let parameter = parameters.first else { return 1000 }
         let halves = parameter.split(separator: "=", omittingEmptySubsequences: false)

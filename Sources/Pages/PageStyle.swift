@@ -3,12 +3,12 @@ import Domain
 import FoundationEssentials
 import Glibc
 
-/// A style or a script within a page.
+/// A style sheet or a script that is contained in a page.
 ///
-/// The content security policy allows it by its digest.
+/// The content security policy of the page allows it by its digest.
 package struct InlineAsset: Sendable {
     let text: HTML
-    /// The digest, as a source for the content security policy.
+    /// The digest of the style sheet or script, in the form in which the content security policy lists it.
     let source: String
 
     init(_ bytes: [UInt8]) {
@@ -20,14 +20,14 @@ package struct InlineAsset: Sendable {
 /// The look of pages: one style sheet for all, and the color of an application.
 ///
 /// The sheet supports light and dark mode, windows from 320 px of width, and any size of text. So widths are in `rem`,
-/// and wide elements are below each other.
+/// and wide elements are placed one below the other.
 enum PageStyle {
     static let sheet = InlineAsset(PackageResources.page_css)
 
-    /// The colors of applications that set no color.
+    /// The default colors, for applications that set no color.
     private static let usual: (accent: String, onAccent: String) = ("#1f4fd8", "#ffffff")
 
-    /// Returns the style with an application's color and the color of text on it.
+    /// Returns the style sheet that sets an application's color, and a readable color for text on it.
     static func colors(of settings: PageSettings) -> InlineAsset {
         let (accent, onAccent) = settings.color.map { ($0.text, isDark($0) ? "#ffffff" : "#000000") } ?? usual
         return InlineAsset(Array(":root { --accent: \(accent); --on-accent: \(onAccent); }".utf8))

@@ -2,9 +2,9 @@
 ///
 /// Each line of the file is `key = text`. If several keys have the same text, commas separate the keys.
 struct PageTable {
-    /// The texts by key.
+    /// The parsed texts by key.
     ///
-    /// Each text alternates between a piece of markup and the name of a value.
+    /// The elements of each text are alternately a piece of markup and the name of a value to insert.
     private(set) var texts: [String: [Substring]] = [:]
 
     init(_ file: [UInt8]) {
@@ -36,7 +36,7 @@ extension PageTable {
 
     /// Returns the texts of a language.
     ///
-    /// A further language needs a case, a file of texts, and a line here.
+    /// A new language needs a case of `PageLanguage`, a file of texts, and a line in this method.
     static func texts(in language: PageLanguage) -> PageTable {
         switch language {
         case .english: english

@@ -1,6 +1,6 @@
-/// The texts of pages.
+/// The texts that the pages for users contain.
 ///
-/// The file of each language in `Assets` has a line for each text. In a text, a word in braces stands for a value.
+/// For each language, a file in `Assets` has a line for each text. A word in braces in a text stands for a value.
 package enum PageText: String, Sendable, CaseIterable {
     // Titles.
     case login, choosePassword, passwordIsSet, confirmAddress, addressIsConfirmed, takeAccountBack, accountIsBack
@@ -53,7 +53,7 @@ package enum PageText: String, Sendable, CaseIterable {
     // Dates, and the text for a date that the calendar cannot express.
     case months, date, someDay
 
-    /// The name of a value in braces.
+    /// The name of a value that a text contains in braces.
     ///
     /// `application` is the name of the application to which the page belongs.
     package enum Name: String, Sendable, CaseIterable {

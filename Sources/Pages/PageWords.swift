@@ -20,9 +20,9 @@ package struct PageWords: Sendable {
         return said
     }
 
-    /// Returns the text of a failure, for the user.
+    /// Returns the message about a failure in the language of the page.
     ///
-    /// The text is English if the language has no text for the failure.
+    /// The message is English if the language has no text for the failure.
     package func failure(_ failure: Failure) -> HTML {
         let key = "failure.\(failure.reason.rawValue)"
         let rule = failure.details["rule"]?.string ?? ""
@@ -30,7 +30,7 @@ package struct PageWords: Sendable {
         return own ?? (language == .english ? "\(failure.message)" : "<span lang=\"en\">\(failure.message)</span>")
     }
 
-    /// Returns the day of a time, in UTC and in the language's notation.
+    /// Returns the day of a time in the notation of the page's language, in UTC.
     ///
     /// `milliseconds` counts since 1970.
     package func day(_ milliseconds: Int64) -> HTML {
@@ -39,7 +39,7 @@ package struct PageWords: Sendable {
         return "<time datetime=\"\(date.description)\">\(written(date))</time>"
     }
 
-    /// Returns the day and the time of day, in UTC.
+    /// Returns a time, with its day and time of day in UTC, in the notation of the page's language.
     ///
     /// `milliseconds` counts since 1970.
     package func moment(_ milliseconds: Int64) -> HTML {

@@ -3,19 +3,19 @@ package import HTTP
 package import HTTPTypes
 package import Hummingbird
 
-/// The pages of an application that users see, in one language.
+/// Creates the pages that the users of an application see, in one language.
 ///
-/// The pages load nothing: their style, their scripts and the application's logo are in the page itself.
+/// A page loads nothing: its style, its scripts and the application's logo are in the page itself.
 package struct WebPage: Sendable {
     package let words: PageWords
     private let name: String?
     private let settings: PageSettings
 
-    /// Creates the pages for a request.
+    /// Chooses the look and the language of the pages that respond to a request.
     ///
     /// - Parameters:
     ///   - application: The application whose look the pages have; nil if the request names no known application.
-    ///   - headers: The request's headers. They name the languages of the user.
+    ///   - headers: The request's headers. `Accept-Language` selects the language.
     package init(of application: Domain.Application?, for headers: HTTPFields) {
         words = PageWords(in: PageLanguage(accepting: headers[.acceptLanguage]), of: application?.name ?? "")
         name = application?.name
@@ -36,7 +36,7 @@ package struct WebPage: Sendable {
 
     /// Returns a page with a form.
     ///
-    /// If the last form was refused, the page shows the failure.
+    /// If the service refused what the user sent in this form before, the page shows the failure.
     package func question(
         _ title: PageText,
         _ body: HTML,
@@ -60,10 +60,10 @@ package struct WebPage: Sendable {
         )
     }
 
-    /// Returns a page that may load nothing, execute only `script`, and send forms only to its own origin.
+    /// Returns a page that may load nothing and execute only `script`.
     ///
-    /// Browsers apply the policy also to the redirect that responds to a form. `formTarget` is a further target that
-    /// this redirect may have.
+    /// The page may send forms only to its own origin. Browsers also apply this rule to the target of a redirect that
+    /// responds to a form. `formTarget` is a further origin that the redirect may lead to.
     package func response(
         _ title: PageText,
         _ body: HTML,

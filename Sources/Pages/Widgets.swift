@@ -64,9 +64,9 @@ extension HTML {
         }
     }
 
-    /// Returns a field with any control.
+    /// Returns a form field with a label, a control that the caller creates, and help texts.
     ///
-    /// The control gets the attributes that tie it to its label and texts.
+    /// The closure receives the HTML attributes by which the control refers to its label and texts.
     package static func labelled(
         _ label: HTML,
         id: String,
@@ -87,7 +87,7 @@ extension HTML {
 
     /// Returns a checkbox.
     ///
-    /// Its default value has no meaning.
+    /// If the box is ticked, the browser sends the field `name` with the text `value`.
     package static func tick(_ name: String, _ label: HTML, value: String = "yes", isTicked: Bool) -> HTML {
         """
         <label class="tick"><input type="checkbox" name="\(name)" value="\(value)"\(" checked", if: isTicked)> \
@@ -100,7 +100,7 @@ extension HTML {
         "<p><button\(" \(attributes)", if: !attributes.text.isEmpty)>\(label)</button></p>\n"
     }
 
-    /// Returns the options of a select element, with one selected.
+    /// Returns the options of a select element, of which the one with the value `chosen` is selected.
     package static func options(_ options: [(value: String, title: String)], chosen: String) -> HTML {
         options.map { option -> HTML in
             "<option value=\"\(option.value)\"\(" selected", if: option.value == chosen)>\(option.title)</option>"
@@ -112,7 +112,7 @@ extension HTML {
     /// Returns a message about what was just done.
     package static func notice(_ text: HTML) -> HTML { "<p class=\"notice\" role=\"status\">\(text)</p>\n" }
 
-    /// Returns an error message, with further HTML below.
+    /// Returns an error message; `more` is further HTML below it.
     package static func alert(_ text: HTML, _ more: HTML = "") -> HTML {
         "<div class=\"alert\" role=\"alert\"><p>\(text)</p>\(more)</div>\n"
     }

@@ -1,7 +1,7 @@
 package import Domain
 package import Encodings
 
-/// The query of the redirect at the end of a login dialog.
+/// The query of the redirect with which a provider's login dialog ends.
 ///
 /// The query passes through the user's browser, so it is untrusted. Only a code that the provider accepts has an
 /// effect.

@@ -1,11 +1,11 @@
-/// What the login dialog asks of a user who has logged in before.
+/// What the provider's login dialog asks of a user who has logged in with the app before.
 ///
 /// Facebook calls it `auth_type`.
 package enum DialogAuthType: String, Sendable, CaseIterable {
-    /// Ask again for the permissions that the user declined.
+    /// The dialog asks again for the permissions that the user declined.
     case rerequest
-    /// Ask for the password again.
+    /// The dialog asks for the password at the provider again.
     case reauthenticate
-    /// Renew the access to the user's data.
+    /// The dialog asks the user to renew the app's access to the user's data.
     case reauthorize
 }

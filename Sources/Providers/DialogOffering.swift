@@ -6,11 +6,11 @@ package import Domain
 package protocol DialogOffering: CredentialVerifying {
     /// The name of the provider kind.
     var kind: ProviderName { get }
-    /// The addresses to which a browser may return after a login through the server, compared as bytes.
+    /// The URLs to which a browser may return after a login in a dialog that this service opens, compared as bytes.
     ///
     /// The first one is the default.
     var returnURLs: [String] { get }
-    /// Whether dialogs have a PKCE challenge.
+    /// When the service sends a PKCE challenge to the provider's dialog.
     var dialogChallenge: DialogChallenge { get }
 
     /// Returns the URL that opens a dialog in the user's browser.
@@ -21,13 +21,13 @@ package protocol DialogOffering: CredentialVerifying {
     /// - Throws: `malformed_request`.
     func check(_ wishes: DialogParameters) throws(Failure)
 
-    /// Returns the error that the redirect reports; nil if it reports none.
+    /// Returns the error that the redirect at the end of a dialog reports; nil if it reports none.
     func failure(in answer: DialogAnswer) -> Failure?
 
     /// Returns the permissions that the user declined; nil if the redirect does not list them.
     func declinedScopes(in answer: DialogAnswer) -> [String]?
 
-    /// Exchanges the single-use code of a dialog, and verifies the token in the response.
+    /// Exchanges the single-use code that a dialog ended with for a token, and verifies the token.
     ///
     /// - Parameters:
     ///   - code: The code, with the parameters of the dialog.
@@ -43,7 +43,7 @@ package protocol DialogOffering: CredentialVerifying {
     ) async throws(Failure) -> FinishedDialog
 }
 
-/// The option for the `code_challenge` of dialogs (RFC 7636).
+/// The option that says when the service sends a PKCE `code_challenge` to login dialogs (RFC 7636).
 ///
 /// Some providers forget challenges, and some require them.
 package enum DialogChallenge: String, Sendable, CaseIterable {
@@ -68,7 +68,7 @@ package struct DialogParameters: Sendable {
     }
 }
 
-/// The parameters with which a dialog is opened.
+/// The parameters with which the service opens a provider's login dialog.
 package struct Dialog: Sendable {
     package let app: ProviderApp
     /// The address to which the provider redirects the browser.
@@ -93,7 +93,7 @@ package struct Dialog: Sendable {
     }
 }
 
-/// The code of a dialog, with parameters of that dialog.
+/// The authorization code that a login dialog ended with, and parameters of the same dialog.
 ///
 /// The provider checks that the parameters match the code.
 package struct DialogCode: Sendable {
@@ -108,10 +108,10 @@ package struct DialogCode: Sendable {
     }
 }
 
-/// The outcome of a dialog whose code was exchanged.
+/// The result of exchanging the authorization code that a login dialog ended with.
 package enum FinishedDialog: Sendable {
     case authenticated(AuthenticationResult)
-    /// The provider has lost the PKCE challenge of a dialog of this app, so the code is worthless.
+    /// The provider has lost the PKCE challenge that the dialog was opened with, so it refuses the code.
     ///
     /// A new dialog without a challenge yields a code that the provider accepts.
     case challengeLost(ProviderAppID, Failure)

@@ -2,15 +2,14 @@ package import Domain
 import Encodings
 package import Mapping
 
-/// A provider of one application.
+/// An identity provider, as one application has configured it.
 ///
-/// It is made from the provider's settings and from clients for the provider's API.
-///
-/// The protocols that a provider conforms to are its capabilities.
+/// It is created from the provider's settings and from clients for the provider's API. The protocols that a provider
+/// conforms to are its capabilities.
 package protocol Provider: Sendable {
     /// The operator's name for the provider. It is part of each identity.
     var name: ProviderName { get }
-    /// The display name.
+    /// The display name of the provider.
     var title: String { get }
     /// The fields of a profile that a mapping can read.
     var fields: ProfileFields { get }
@@ -19,7 +18,7 @@ package protocol Provider: Sendable {
     /// The application's apps at the provider, in the order in which they are tried. Apps whose secret cannot be
     /// decrypted are left out.
     var apps: [ProviderApp] { get }
-    /// The names of those members of a failure's details that are logged. They are error codes and types of the
+    /// The names of those members of a failure's details that the service logs. They are error codes and types of the
     /// provider, never a user's data.
     var loggedDetails: [String] { get }
 }
@@ -27,7 +26,7 @@ package protocol Provider: Sendable {
 extension Provider {
     package var loggedDetails: [String] { [] }
 
-    /// Returns the apps that a credential may be for.
+    /// Returns the apps for which a credential may have been issued.
     ///
     /// If the client names an app, the method returns only that app. Otherwise, it returns all apps in the operator's
     /// order.
@@ -42,7 +41,9 @@ extension Provider {
         return named
     }
 
-    /// Returns the one app to use if several apps cannot be tried in turn: the app that the client names, or the first.
+    /// Returns the app to use for a credential that can be sent to the provider only once.
+    ///
+    /// It is the app that the client names, or else the first.
     ///
     /// - Throws: `provider_not_configured`, `provider_misconfigured`.
     package func app(named appID: String?) throws(Failure) -> ProviderApp {
@@ -72,12 +73,12 @@ extension Failure {
 
 /// A provider that verifies credentials.
 package protocol CredentialVerifying: Provider {
-    /// Verifies the only credential of a request.
+    /// Verifies the credential that a login request contains.
     ///
     /// - Parameters:
     ///   - credential: The members of the request that may hold a credential.
     ///   - question: The parameters of the verification.
-    ///   - claim: Marks a single-use credential as used, just before the credential is sent to the provider. The
+    ///   - claim: Marks a single-use credential as used, just before the service sends it to the provider. The
     ///     arguments are the SHA-256 of the credential and the seconds for which the mark must last. Returns whether
     ///     this is the first use.
     /// - Returns: The verified user.
@@ -94,7 +95,7 @@ package protocol CredentialVerifying: Provider {
         -> VerifiedIdentity
 }
 
-/// The parameters of a verification.
+/// The parameters for verifying a credential.
 package struct VerificationRequest: Sendable {
     /// The app that the credential is for; nil when the client names none.
     package let appID: String?
@@ -116,20 +117,20 @@ package struct VerificationRequest: Sendable {
     }
 }
 
-/// A verified user, and the properties of the credential.
+/// A verified user, and what the service knows about the credential.
 ///
-/// A class, since a suspended login would otherwise hold a copy in the frame of each waiting function.
+/// The type is a class, since a suspended login would otherwise keep a copy in the frame of each waiting function.
 package final class AuthenticationResult: Sendable {
     package let verified: VerifiedIdentity
-    /// The part of the user's profile that is valid.
+    /// The user's profile, without values that break the rules for length, characters or form.
     package let profile: AdmittedProfile
-    /// The token by which the profile was read.
+    /// The token with which the service read the profile; nil if there is none.
     ///
-    /// Applications that keep tokens store it.
+    /// The service stores it if the application keeps tokens.
     package let token: ProviderToken?
-    /// The single-use credential that the login must use up; nil for a credential that may be used again.
+    /// The single-use credential that the login must mark as used; nil for a credential that may be used again.
     package let singleUse: SingleUseCredential?
-    /// Whether the provider can verify the credential once more.
+    /// Whether the provider can verify the same credential again.
     package let isRepeatable: Bool
 
     package init(
@@ -146,7 +147,7 @@ package final class AuthenticationResult: Sendable {
         self.isRepeatable = isRepeatable
     }
 
-    /// Returns a copy that has the permissions that the user declined in the dialog.
+    /// Returns a copy that contains the permissions which the user declined in the provider's dialog.
     package func declining(_ scopes: [String]?) -> AuthenticationResult {
         var verified = verified
         verified.declinedScopes = scopes
@@ -166,7 +167,7 @@ package struct SingleUseCredential: Sendable {
     package let digest: [UInt8]
     /// The time, in Unix seconds, at which the provider issued the credential.
     package let issuedAt: Int64
-    /// The seconds until the credential expires.
+    /// The number of seconds from the verification until the credential expires.
     package let seconds: Int64
     /// The nonce in the credential, if only a nonce that this service issued is accepted; nil otherwise.
     package let serverNonce: Secret?
@@ -187,12 +188,11 @@ package struct SingleUseCredential: Sendable {
 /// A provider whose ID tokens can contain a nonce that this service issued.
 package protocol NonceBinding: CredentialVerifying {}
 
-/// A provider at which a client can get a token for the account on its device, after a request of this service that
-/// needs the app's secret.
+/// A provider at which a client can get an access token for the account on its device (Twitter's reverse auth).
 ///
-/// Twitter calls this reverse auth.
+/// The client first needs parameters that only a request with the app's secret returns. The service sends this request.
 package protocol ReverseAuthorizing: Provider {
-    /// Fetches the parameters that the client sends to the provider to get the token.
+    /// Fetches the parameters that the client sends to the provider to get an access token.
     ///
     /// - Returns: The consumer key, and the parameters.
     func reverseAuthorization(

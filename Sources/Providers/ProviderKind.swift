@@ -5,13 +5,12 @@ package import Mapping
 
 /// A kind of identity provider, such as Facebook or Twitter.
 ///
-/// The kind has the rules for the settings of its providers, and it makes the providers.
-///
-/// An application may have several providers of one kind. The operator chooses their names.
+/// The kind validates the settings of its providers and creates the providers. An application may have several
+/// providers of one kind. The operator chooses their names.
 package protocol ProviderKind: Sendable {
     /// The name of the kind. It is also the default name of a provider of this kind.
     var name: ProviderName { get }
-    /// The display name.
+    /// The display name of the provider kind.
     var title: String { get }
     /// The fields of a profile that a mapping can read.
     var fields: ProfileFields { get }
@@ -26,7 +25,7 @@ package protocol ProviderKind: Sendable {
     /// The options that an exported document contains even with their default values. A later version may have other
     /// defaults.
     var exportedOptions: [String] { get }
-    /// The addresses for callbacks that an operator enters in the provider's console.
+    /// The URLs for callbacks, which an operator enters in the provider's console.
     var callbacks: [EnteredAddress] { get }
     /// The redirect URI of the dialog, which an operator enters in the provider's console; nil for a kind without a
     /// dialog.
@@ -45,7 +44,7 @@ package protocol ProviderKind: Sendable {
 }
 
 extension ProviderKind {
-    /// By default, subjects may have any form, and a user may have different subjects at different apps, as in OpenID
+    /// The default for kinds that define no rule: a subject is any text, and may differ from app to app, as in OpenID
     /// Connect.
     package var subjects: SubjectRule { SubjectRule() }
     /// The members of a provider's settings, except its kind and its apps.
@@ -63,15 +62,13 @@ extension ProviderKind {
         return [enabled] + options.fields + secrets.map(\.field)
     }
 
-    /// By default, a kind has no callbacks.
+    /// The default for kinds without callbacks: an empty list.
     package var callbacks: [EnteredAddress] { [] }
-    /// By default, a kind has no login dialog.
+    /// The default for kinds without a login dialog: nil.
     package var dialogReturn: EnteredAddress? { nil }
 }
 
-/// The settings of a provider.
-///
-/// They are decrypted and valid.
+/// The settings from which the provider of an application is created, decrypted and validated.
 package struct ProviderSetup: Sendable {
     /// The operator's name for the provider.
     package let name: ProviderName
@@ -103,15 +100,13 @@ package struct ProviderSetup: Sendable {
     }
 }
 
-/// An address of the service.
-///
-/// The operator enters it in the provider's console.
+/// A URL of this service that an operator enters in the provider's console.
 package struct EnteredAddress: Sendable {
-    /// The page of the provider's console that has the form field for the address.
+    /// The page of the provider's console that has the form field for the URL.
     package let place: String
     /// The name that the provider's console has for the form field.
     package let title: String
-    /// The last segment of the address, such as `webhook`.
+    /// The last path segment of the URL, such as `webhook`.
     package let name: String
 
     package init(place: String, title: String, name: String) {
@@ -119,7 +114,7 @@ package struct EnteredAddress: Sendable {
     }
 }
 
-/// The names and rules for the id and the secret of a provider's app, in documents and on pages.
+/// How documents and pages name and describe the id and the secret of an app at this kind of provider.
 package struct AppTerms: Sendable {
     /// The description of the field with the app's id at the provider.
     package let idField: FieldDescription
@@ -130,10 +125,10 @@ package struct AppTerms: Sendable {
     package let configIDField: FieldDescription?
     /// The words for the secret within a sentence, such as "the app secret".
     package let secretTitle: String
-    /// The rule for the form of an app's id and of a configuration's id.
+    /// The rule for the text of an app's id and of a configuration's id.
     package let idRule: TextRule
 
-    /// Creates the terms.
+    /// Creates the names and rules for an app at this kind of provider.
     ///
     /// The app's id, secret and configuration id each have a name in documents, a display name, and a meaning.
     package init(
@@ -168,7 +163,7 @@ package struct AppTerms: Sendable {
     package var configID: String? { configIDField?.name }
     package var fields: [FieldDescription] { [idField, secretField] + [configIDField].compactMap(\.self) }
 
-    /// Writes the id of the app's configuration, if any, into the object of the app.
+    /// Adds the id of the app's configuration at the provider, if it has one, to the JSON object of the app.
     package func write(configID: String?, into app: inout JSONObject) {
         if let configID, let name = self.configID { app.append(name, .string(configID)) }
     }

@@ -1,6 +1,6 @@
 package import Domain
 
-/// The provider kinds of the service.
+/// All provider kinds that the service supports.
 package struct ProviderKinds: Sendable {
     package let all: [any ProviderKind]
 

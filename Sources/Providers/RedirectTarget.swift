@@ -1,7 +1,7 @@
 package import Description
 import Encodings
 
-/// The rule for the URLs of redirects that contain secrets, such as an authorization code.
+/// The rule for URLs to which a redirect may send secrets, such as an authorization code.
 ///
 /// The URL is of a web page, or of an app with a URL scheme of its own.
 package enum RedirectTarget {
@@ -64,7 +64,7 @@ package enum RedirectTarget {
     }
 
     private static let maxBytes = 2048
-    /// Schemes that browsers handle themselves.
+    /// URL schemes that browsers handle themselves.
     ///
     /// No app can register them, and some of them execute their content.
     private static let takenByBrowsers: Set = [

@@ -19,9 +19,9 @@ package protocol PermissionRevoking: Provider {
 
 /// The outcome of revoking the permissions that a user granted to an app.
 package enum PermissionRemoval: Sendable {
-    /// The provider has revoked the permissions.
+    /// The provider has revoked the permissions, as requested.
     case removed
-    /// The token is no longer valid.
+    /// The token is no longer valid, so the service cannot revoke anything with it.
     ///
     /// Either the permissions ended together with the token, or the service can no longer act for the user.
     case tokenIsDead(Failure)
@@ -31,16 +31,16 @@ package enum PermissionRemoval: Sendable {
 
 /// A provider that sends callbacks: a user removed the app, requests data deletion, or changed permissions.
 ///
-/// The callbacks of a disabled provider are served, too: the duty to act on them outlasts logins.
+/// The service also processes the callbacks of a disabled provider: the duty to delete data outlasts logins.
 package protocol RemovalReporting: Provider {
     /// Whether the sessions of an identity end if the provider says that the identity is revoked.
     var endsSessionsWhenRevoked: Bool { get }
     /// The days from a user's request for deletion to the erasure. With 0, the erasure is immediate.
     var eraseAfterDays: Int64 { get }
 
-    /// Verifies that the provider sent a callback, and reads what it reports about one user.
+    /// Verifies that a callback comes from the provider, and reads what it reports about one user.
     ///
-    /// - Throws: `malformed_request` when the provider did not send it.
+    /// - Throws: `malformed_request` if the provider did not send the callback.
     func removal(in form: FormFields) throws(Failure) -> ReportedRemoval
 
     /// Returns the response to a callback that requests data deletion.
@@ -93,7 +93,7 @@ package struct ReportedChange: Sendable {
     package let identity: IdentityKey
     /// The time of the changes in Unix seconds.
     package let time: Int64
-    /// Whether the user has removed the app.
+    /// Whether the user has removed the app at the provider.
     package let isRemoval: Bool
     /// The permissions that the user granted or revoked, in the order of the body.
     package let permissions: [(name: String, isGranted: Bool)]

@@ -8,20 +8,20 @@ package import Encodings
 package struct SecretOption: Sendable {
     /// The description of the option in documents and pages.
     package let field: FieldDescription
-    /// The words for the option within a sentence, such as "the verify token".
+    /// The name of the option within a sentence, such as "the verify token".
     package let title: String
     /// The suffix of the environment variable that stands for the option in an exported document.
     package let variable: String
     /// The allowed sizes of the secret in bytes.
     package let bytes: ClosedRange<Int>
 
-    /// Creates an option.
+    /// Creates the description of a secret option.
     ///
     /// - Parameters:
     ///   - name: The name of the option.
     ///   - label: The display name.
     ///   - meaning: The purpose of the secret, in whole sentences.
-    ///   - title: The words for the secret within a sentence.
+    ///   - title: The name of the secret within a sentence.
     ///   - variable: The suffix of the environment variable.
     ///   - bytes: The allowed sizes in bytes.
     package init(
@@ -45,7 +45,7 @@ package struct SecretOption: Sendable {
 }
 
 extension Secret {
-    /// Returns what is wrong with a secret that requests contain in headers or forms; nil if the secret is valid.
+    /// Returns what is wrong with the secret, which requests contain in headers or forms; nil if the secret is valid.
     package func problem(as title: String, bytes: ClosedRange<Int>) -> String? {
         let isVisible = reveal().utf8.allSatisfy { (0x21...0x7E).contains($0) }
         guard !isVisible || !bytes.contains(byteCount) else { return nil }
@@ -58,17 +58,15 @@ extension ProviderKind {
     /// The names of all options, including secret ones.
     package var allOptionNames: [String] { optionShape.names + secretOptions.map(\.name) }
 
-    /// Returns all options.
+    /// Returns the options together with the secret options, which follow them.
     ///
-    /// The secret options follow the others. An absent secret is `null`.
+    /// An absent secret is `null`.
     package func options(_ options: JSONValue, with secrets: (SecretOption) -> JSONValue?) -> JSONValue {
         let secrets = secretOptions.map { JSONObject.Member($0.name, secrets($0) ?? .null) }
         return .object(JSONObject((options.object?.members ?? []) + secrets))
     }
 
-    /// The options of a provider.
-    ///
-    /// All have their defaults.
+    /// The options of a provider that has the default for each.
     package var defaultOptions: JSONValue {
         var problems = DocumentProblems()
         return options(options(in: [:], at: JSONPointer(), problems: &problems)) { _ in nil }

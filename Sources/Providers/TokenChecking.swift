@@ -25,8 +25,8 @@ package protocol TokenChecking: Provider {
         deadline: ContinuousClock.Instant
     ) async -> TokenVerdict
 
-    /// Checks whether a kept token is valid, and reads the profile. A client waits for the result, so retries and the
-    /// circuit breaker apply as at a login.
+    /// Checks whether a kept token is valid, and reads the profile. A client waits for the result, so the rules of a
+    /// login apply for retries and for the circuit breaker.
     func reading(
         by token: Secret,
         of identity: IdentityKey,
@@ -67,7 +67,7 @@ package enum BackgroundPace: Sendable, Equatable {
     case none
 }
 
-/// What the provider's responses about a kept token mean for the identity.
+/// What the provider's responses about a kept token show about the token and the user's identity.
 package enum TokenVerdict: Sendable {
     /// The token is valid.
     case stands(TokenFacts, ProfileReading)
@@ -79,7 +79,7 @@ package enum TokenVerdict: Sendable {
     case unknown(Failure)
 }
 
-/// The properties of a valid token.
+/// What the provider reports about a valid token.
 package struct TokenFacts: Sendable {
     /// The permissions that the token has.
     package let scopes: [String]

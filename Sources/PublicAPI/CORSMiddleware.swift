@@ -2,9 +2,9 @@ import HTTP
 import HTTPTypes
 import Hummingbird
 
-/// A middleware that lets browser pages of other origins call the public API.
+/// Lets browser pages of other origins call the public API (CORS).
 ///
-/// Nothing that a browser sends on its own authorizes a call of the API. Cookies are valid only for pages, and no other
+/// Nothing that a browser sends by itself authorizes a call of the API. Cookies are valid only for pages, and no other
 /// origin can read these. So every origin may call the API unless the operator has listed the allowed origins.
 struct CORSMiddleware: RouterMiddleware {
     private let protocols: ClientProtocols

@@ -8,7 +8,7 @@ import HTTPTypes
 import Hummingbird
 import Pages
 
-/// The routes of providers' callbacks, and the page to which providers send users after a deletion request.
+/// The routes of callbacks from providers, and of the page to which a provider sends a user who has requested deletion.
 ///
 /// The routes have no rate limit (docs/limits.md).
 struct CallbackRoutes {
@@ -22,9 +22,9 @@ struct CallbackRoutes {
         address = useCases.address
     }
 
-    /// The maximum number of bytes in a form.
+    /// The maximum number of bytes in a form that a provider sends.
     ///
-    /// Every signed request fits, in any encoding.
+    /// Every signed request of a provider fits, in any encoding.
     private static let formLimit = 65_536
 
     func mount(on routes: ApplicationRoutes) {

@@ -3,15 +3,17 @@ package import Encodings
 package import HTTP
 package import Hummingbird
 
-/// A protocol of clients, as the public listener sees it: base paths, failures, CORS rules and routes.
+/// A protocol in which clients talk to the public listener, such as that of Backendless: its base paths, errors, CORS
+/// rules and routes.
 ///
-/// A listener may have several protocols. Each has its own module, and all call the same use cases.
+/// A listener may have several protocols. Each has its own module, and all call the same internal operations.
 package protocol ClientProtocol: Sendable {
-    /// The fixed first segments of the protocol's paths.
+    /// The fixed first path segments by which the listener recognizes this protocol.
     ///
     /// No other protocol has these.
     var firstSegments: [String] { get }
-    /// The base paths of applications in this protocol, in addition to the service's own.
+    /// The base paths by which requests of this protocol can name an application, in addition to those of every
+    /// protocol.
     var bases: [ApplicationBase] { get }
     var errors: any ErrorTable { get }
     /// The names of the response headers that browser pages of other origins may read.
@@ -25,7 +27,8 @@ package protocol ClientProtocol: Sendable {
     /// In the OpenAPI document, the value replaces the parameter.
     var fixedParameters: [String: String] { get }
 
-    /// Returns the origins whose pages may send a request; nil or empty if the application lists none.
+    /// Returns the origins whose pages may send this request; nil or empty if the application does not limit the
+    /// origins.
     func allowedOrigins(of request: Request) -> [String]?
 
     /// Returns the session token of a request, as received.
@@ -40,7 +43,7 @@ extension ClientProtocol {
     package var fixedParameters: [String: String] { [:] }
 }
 
-/// The protocols of a listener.
+/// The client protocols of a listener.
 package struct ClientProtocols: Sendable {
     /// The protocol of all paths whose first segment belongs to no other protocol.
     package let first: any ClientProtocol
@@ -53,17 +56,17 @@ package struct ClientProtocols: Sendable {
 
     package var all: [any ClientProtocol] { [first] + others }
 
-    /// The protocol to which a request belongs, even if the request matches no route.
+    /// The protocol to which a request belongs, by its first path segment, even if no route matches the request.
     package subscript(request: Request) -> any ClientProtocol {
         guard !others.isEmpty else { return first }
         let segment = request.uri.path.split(separator: "/", maxSplits: 1).first ?? ""
         return others.first { $0.firstSegments.contains { $0.utf8.elementsEqual(segment.utf8) } } ?? first
     }
 
-    /// The first segments of paths that name an application and belong to no protocol.
+    /// The possible first segments of paths that begin with an application's id.
     ///
-    /// The router tries no parameter below a fixed segment. If an application's id equals a fixed segment, its routes
-    /// must be mounted below this segment, too.
+    /// They are a parameter, and every fixed segment that could also be an application's id. The router does not try a
+    /// parameter if a fixed segment matches. So the application's routes must be mounted below each such segment, too.
     package var applicationSegments: [String] {
         ["{applicationId}", ApplicationBase.hostBound]
             + all.flatMap(\.firstSegments).filter { ApplicationID($0) != nil }

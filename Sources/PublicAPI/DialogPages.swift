@@ -10,11 +10,11 @@ package import Logins
 import Pages
 import Providers
 
-/// The pages of a login for which the service, not the app, opens the provider's dialog.
+/// The pages of a login in a provider's dialog that this service opens, not the app.
 ///
-/// The first redirects to the provider's dialog. The second is the address to which the dialog redirects the browser
-/// back. The third asks for a second factor. The client gets the result in the protocol by which it requested the
-/// dialog.
+/// The first page redirects the browser to the dialog. The second is the address to which the dialog redirects the
+/// browser back. The third asks for a second factor. The client gets the result in the protocol in which it requested
+/// the dialog.
 package struct DialogPages {
     private let dialog: LoginDialog
     private let factors: DialogFactors
@@ -23,11 +23,13 @@ package struct DialogPages {
     private let code: @Sendable (Failure.Reason) -> String
     private let user: @Sendable (LoginResult) -> [UInt8]
 
+    /// Creates the pages.
+    ///
     /// - Parameters:
-    ///   - useCases: The use cases.
-    ///   - errors: The table of failures, for the pages and for the page that opened a popup.
-    ///   - code: Returns the value of `error` in a redirect to the client's address.
-    ///   - user: Returns the user object of a login, for the page that opened a popup.
+    ///   - useCases: The operations that the pages call.
+    ///   - errors: Maps failures to errors, for the pages and for the page that opened a popup.
+    ///   - code: Returns the value of the parameter `error` in a redirect to the client's URL.
+    ///   - user: Returns the user object after a login, for the page that opened a popup.
     package init(
         _ useCases: UseCases,
         errors: any ErrorTable,
@@ -71,14 +73,14 @@ package struct DialogPages {
         }
     }
 
-    /// Returns the address that a client opens in a browser.
+    /// Returns the URL that a client opens in a browser to begin a login in a provider's dialog.
     ///
     /// - Parameters:
     ///   - request: The client's request for the dialog.
     ///   - provider: The provider whose dialog is opened.
     ///   - loaded: The application.
-    ///   - base: Returns the base path of the pages. The closure is called last.
-    /// - Returns: The address.
+    ///   - base: Returns the base path of the pages. The method calls this closure last.
+    /// - Returns: The URL.
     /// - Throws: The failure for which the provider or the application refuses the dialog. `provider_not_configured` if
     ///   the service has no public URL.
     package func open(
@@ -101,7 +103,7 @@ package struct DialogPages {
 
     /// Redirects a browser to the provider's dialog.
     ///
-    /// A user sees every response of this method and of `close`. So failures are pages, too.
+    /// A user sees every response of this method and of `close`. So a failure is also a page.
     private func start(
         _ request: Request,
         _ context: APIContext,
@@ -203,9 +205,9 @@ package struct DialogPages {
         }
     }
 
-    /// Returns an address with parameters appended to its query.
+    /// Returns a URL with parameters appended to its query.
     ///
-    /// The address must have no fragment; operators' addresses have none.
+    /// The URL must have no fragment. The URLs that operators configure have none.
     static func adding(_ parameters: [(name: String, value: String)], to url: String) -> String {
         var url = url
         for (name, value) in parameters {

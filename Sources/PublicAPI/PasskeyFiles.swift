@@ -7,7 +7,8 @@ import HTTP
 import Hummingbird
 import Logins
 
-/// The files under `/.well-known/` by which a host names its origins, its apps and its password page.
+/// The files under `/.well-known/` in which a host states who may use its passkeys, and where users change the
+/// password.
 ///
 /// Several applications may have passkeys for the same domain. A host that belongs to no application has none of the
 /// files.
@@ -15,7 +16,9 @@ struct PasskeyFiles {
     let directory: ApplicationDirectory
     let links: AccountLinks
 
-    /// Devices and caches keep a file for an hour: every device fetches the files, and their settings change rarely.
+    /// The value of `Cache-Control`: devices and caches keep a file for an hour.
+    ///
+    /// Every device fetches the files, and the settings that determine them change rarely.
     private static let cacheControl = "public, max-age=3600"
 
     func mount(on routes: DescribedRouter) {
@@ -88,7 +91,7 @@ struct PasskeyFiles {
 
     /// Returns the Digital Asset Links statement that lets an Android app use the host's passkeys.
     ///
-    /// The statement does not let the app open mailed links.
+    /// The statement does not make Android open mailed links in the app.
     private static func statement(_ package: String, _ digests: JSONValue) -> JSONValue {
         .object([
             "relation": .array([.string("delegate_permission/common.get_login_creds")]),

@@ -3,11 +3,11 @@ import HTTP
 import HTTPTypes
 import Hummingbird
 
-/// A middleware that warns of requests through proxies that the deployment has not declared.
+/// Warns operators if requests come through more proxies than the configuration states.
 ///
-/// All clients behind such a proxy count as one source. So a thousand wrong passwords of one client lock out all of
-/// them. The warning may be wrong, since any client can send the headers of proxies. So no request is refused because
-/// of it.
+/// All clients behind such a proxy count as one source. So many wrong passwords of one client would lock out all of
+/// them. The warning may be wrong, since any client can send the headers of proxies. So no request is refused for this
+/// reason.
 struct ProxyCheck: RouterMiddleware {
     let trustedProxies: PeerAddress.TrustedProxies
     let warnings: Warnings

@@ -23,14 +23,15 @@ package struct PublicListener {
 
     package var router: Router<APIContext> { routes.router }
 
-    /// Mounts the routes and connects them to the use cases.
+    /// Mounts the routes of the public listener.
     ///
     /// - Parameters:
-    ///   - protocols: The client protocols. The first one also gets pages, and paths that belong to no other protocol.
-    ///   - useCases: The use cases.
+    ///   - protocols: The client protocols. The first one determines the HTTP statuses of errors on pages, and gets the
+    ///     paths that belong to no other protocol.
+    ///   - useCases: The internal operations that the routes call.
     ///   - directory: The applications.
-    ///   - trustedProxies: The number of proxies in front of the service. Their `X-Forwarded-For` names the source of a
-    ///     request.
+    ///   - trustedProxies: The number of proxies in front of the service. The header `X-Forwarded-For` that they set
+    ///     names the source of a request.
     package init(
         of protocols: ClientProtocols,
         useCases: UseCases,

@@ -4,9 +4,9 @@ import HTTP
 import HTTPTypes
 
 extension PublicListener {
-    /// Returns the OpenAPI document of the listener.
+    /// Returns the OpenAPI document of the public listener.
     ///
-    /// It contains the described routes and the version of the service.
+    /// It contains all described routes and the version of the service.
     package func document(version: String) -> JSONValue {
         let servers = protocols.applicationBases.compactMap(\.server?.json)
         let security = protocols.all.flatMap(\.securitySchemes.members)

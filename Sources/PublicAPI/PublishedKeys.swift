@@ -7,9 +7,10 @@ import HTTPTypes
 import Hummingbird
 import Logins
 
-/// The key sets with which other services verify signed tokens.
+/// Serves the key sets (JWKS) with which other services verify the signed tokens that this service issues.
 ///
-/// The issuer of the tokens is the public URL with the application's id. The key sets are below it.
+/// The issuer of the tokens is the public URL followed by the application's id. The URL of the key set begins with the
+/// issuer.
 struct PublishedKeys {
     let tokens: TokenIssuer
     let directory: ApplicationDirectory
@@ -24,8 +25,7 @@ struct PublishedKeys {
         ServerAddress(ServerAddress.local, "The keys of all applications."),
     ]
 
-    /// Mounts the routes: one for all applications, and one for each application below each of the given first
-    /// segments.
+    /// Mounts a route for all applications, and one for each application below each of the given first path segments.
     func mount(on routes: DescribedRouter, below segments: [String]) {
         routes.get("/" + Self.path, .readTokenKeys, at: Self.servers) { _, _ in try await keySet(of: nil) }
         for first in segments {

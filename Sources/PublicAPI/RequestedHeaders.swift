@@ -3,12 +3,12 @@ import HTTPTypes
 /// The request headers that a page of another origin wants to send, as its CORS preflight names them.
 ///
 /// A header that the service does not know has no effect. A page that adds such a header for tracing or for a library
-/// must not be refused. So all headers are allowed, except those by which a proxy, or this service, could take the
-/// request for another one. No page can send the browser's own headers, such as `Cookie` and `Host`.
+/// must not be refused. So all headers are allowed, except those that could make a proxy, or this service, mistake the
+/// method, target or source of the request. No page can send the browser's own headers, such as `Cookie` and `Host`.
 struct RequestedHeaders {
-    /// The beginnings of the headers in which proxies send the source of a request and its original target.
+    /// The prefixes of names of headers in which proxies send the source of a request and its original target.
     private static let refusedBeginnings = ["x-forwarded-", "x-original-", "x-rewrite-", "proxy-", "sec-"]
-    /// Headers that some servers read for the method, the target or the source of a request.
+    /// The names of headers from which some servers read the method, the target or the source of a request.
     private static let refused: Set<String> = [
         "forwarded", "x-real-ip", "x-client-ip", "x-cluster-client-ip", "x-remote-ip", "x-remote-addr",
         "true-client-ip", "cf-connecting-ip", "fastly-client-ip", "x-http-method", "x-http-method-override",
@@ -24,7 +24,7 @@ struct RequestedHeaders {
             .map(\.canonicalName)
     }
 
-    /// The headers that may be sent, separated by commas; nil if there are none.
+    /// The names of the headers that the page may send, separated by commas; nil if there are none.
     var allowed: String? {
         let allowed = names.filter { name in
             !Self.refused.contains(name) && !Self.refusedBeginnings.contains { name.hasPrefix($0) }

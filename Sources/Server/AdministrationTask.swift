@@ -11,7 +11,9 @@ import Providers
 import Secrets
 import Store
 
-/// A command that works on the database with the rights of an owner, since its user has the database's password.
+/// A command that operators run on the machine, and that accesses the database directly.
+///
+/// It has the rights of an owner, since the user who runs it has the database's password.
 protocol AdministrationCommand: AsyncParsableCommand, Sendable {
     /// How the command uses the master key.
     var masterKeyUse: MasterKeyUse { get }
@@ -35,29 +37,30 @@ extension AdministrationCommand {
     }
 }
 
-/// How a command uses the master key.
+/// How a command uses the master key of the installation.
 ///
-/// The use decides with which keys the command runs (decision D26).
+/// The use decides whether the command's master key must be registered in the database (decision D26).
 enum MasterKeyUse {
-    /// The command shows or changes the registered master keys, and runs with every key.
+    /// The command shows or changes the registered master keys; its own master key need not be registered.
     case any
     /// The command encrypts nothing.
     ///
     /// If keys are registered in the database, the command's master key must be one of them.
     case reads
-    /// The command may encrypt.
+    /// The command may encrypt values for the database.
     ///
     /// The command's master key must be registered in the database. If no key is registered yet, the command registers
-    /// its own.
+    /// its master key.
     case encrypts
 }
 
-/// Runs one command of an operator, with the use cases of the administration.
+/// Runs one command of an operator, and gives it access to the administration's functions.
 enum AdministrationTask {
-    /// Opens the resources of the use cases while the closure runs, and turns errors into an exit code.
+    /// Opens what the command needs (database, provider clients, mailer), runs the command and turns errors into an
+    /// exit code.
     ///
     /// - Parameters:
-    ///   - limit: The timeout of statements and locks, if it is longer than that of other calls of operators.
+    ///   - limit: The timeout of SQL statements and locks, if it is longer than that of other commands.
     ///   - masterKeyUse: How the command uses the master key.
     ///   - requiringDatabase: Whether an unreachable database ends the command before it begins.
     ///   - body: The command.
@@ -109,7 +112,7 @@ enum AdministrationTask {
         }
     }
 
-    /// Returns the author for the audit log: the user who ran sudo, or the user of the process.
+    /// Returns the author that the audit log names for a command: the user who ran sudo, or the user of the process.
     private static func actor() -> ChangeAuthor {
         let environment = ProcessInfo.processInfo.environment
         let user = environment["SUDO_USER"] ?? getpwuid(getuid()).map { String(cString: $0.pointee.pw_name) }

@@ -5,9 +5,10 @@ import Logging
 import ServiceLifecycle
 import UnixSignals
 
-/// Keeps the listeners' certificates current.
+/// Reloads the listeners' TLS certificates when their files change.
 ///
-/// It checks their files every two seconds and on SIGHUP, and reports problems in the log and in readiness.
+/// The service checks the files every two seconds and on SIGHUP. It reports problems in the log and in the readiness
+/// check.
 struct CertificateService: Service {
     let certificates: [(listener: String, certificate: ListenerCertificate)]
     let warnings: Warnings
@@ -30,13 +31,15 @@ struct CertificateService: Service {
     }
 }
 
-/// Raises the warnings about the certificates, and withdraws those that no longer apply.
+/// Raises warnings about problems with the listeners' TLS certificates, and withdraws those that no longer apply.
 private actor CertificateWatch {
     private let certificates: [(listener: String, certificate: ListenerCertificate)]
     private let warnings: Warnings
     private let logger: Logger
     private var raised: Set<String> = []
-    /// For each listener that keeps its former certificate, by name, the problem with its new certificate files.
+    /// The problem with the new certificate files, for each listener that keeps its former certificate.
+    ///
+    /// The keys are the names of listeners.
     private var kept: [String: String] = [:]
 
     init(

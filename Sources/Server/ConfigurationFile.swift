@@ -9,12 +9,12 @@ import Providers
 /// log it.
 struct ConfigurationFile {
     let provider: InMemoryProvider
-    /// A problem for each name in the file that is no variable.
+    /// An error message for each name in the file that is not a configuration variable.
     let unknown: [String]
 
-    /// Reads a file.
+    /// Reads a configuration file.
     ///
-    /// - Throws: `ConfigurationProblems` with every member of a wrong type.
+    /// - Throws: `ConfigurationProblems` with every member whose value has a wrong type.
     init(path: String) throws(ConfigurationProblems) {
         guard let data = try? Data(contentsOf: URL(filePath: path)) else {
             throw Self.problems(["\(path) cannot be read"])
@@ -40,9 +40,9 @@ struct ConfigurationFile {
         ConfigurationProblems(texts: texts.map { ListeningVariables.configFile.name + ": " + $0 })
     }
 
-    /// The values of variables, read from an object and the objects within it.
+    /// Collects the values of configuration variables from a JSON object and the objects within it.
     ///
-    /// A name in the file may also consist of several names, joined by dots.
+    /// A key of the JSON may itself consist of several names, joined by dots.
     private struct Levels {
         var values: [AbsoluteConfigKey: ConfigValue] = [:]
         /// The paths of members that cannot be the value of a variable: arrays and `null`.

@@ -2,13 +2,14 @@ import HTTP
 import Providers
 
 extension ConfigurationReader {
-    /// Reads the certificate of a listener.
+    /// Reads the TLS certificate of a listener.
     ///
     /// - Parameters:
     ///   - certificate: The variable with the path of the certificate.
-    ///   - key: The variable with the path of the key.
-    ///   - clients: The variable with the path of the authorities of required client certificates.
-    /// - Returns: Nil where the listener speaks plain HTTP, and after noting a problem.
+    ///   - key: The variable with the path of the private key.
+    ///   - clients: The variable with the path of the CA certificates. Clients must then have a certificate of one of
+    ///     these CAs.
+    /// - Returns: Nil if the listener speaks plain HTTP, or if there is a problem, which the reader records.
     mutating func certificate(
         in certificate: Variable<String?>,
         key: Variable<String?>,

@@ -6,10 +6,10 @@ import Providers
 import Secrets
 
 extension ConfigurationReader {
-    /// The default folder for mails in development.
+    /// The default folder to which the service writes mails during development instead of sending them.
     static let developmentMailFolder = "/tmp/federation-mails"
 
-    /// Reads the configuration of mails; nil when no mails are sent.
+    /// Reads the configuration for sending mails; nil if mails are off.
     mutating func mail(mode: ServerConfiguration.Mode?) -> MailConfiguration? {
         let hasServer = isSet(MailVariables.server)
         let server = value(MailVariables.server)

@@ -3,7 +3,7 @@ import Messaging
 import Providers
 
 extension ConfigurationReader {
-    /// Reads the configuration of SMS; nil when no SMS are sent.
+    /// Reads the configuration for sending SMS; nil if SMS are off.
     mutating func sms() -> SMSConfiguration? {
         let (url, secret) = (value(SMSVariables.gateway), value(SMSVariables.secret))
         let authorities = value(SMSVariables.authorities)

@@ -16,14 +16,14 @@ struct ConfigurationProblems: Error, CustomStringConvertible {
     }
 }
 
-/// The reader of the variables of docs/configuration.md, which `VariableTable` declares.
+/// Reads the service's configuration variables, which docs/configuration.md lists and `VariableTable` declares.
 struct ConfigurationReader: UpstreamSettings {
     private let config: ConfigReader
     private var problems: [String]
 
-    /// Reads environment variables, and after them the JSON file of FEDERATION_CONFIG_FILE.
+    /// Creates a reader of the environment variables and of the JSON file that FEDERATION_CONFIG_FILE names.
     ///
-    /// A name in either that is no variable is a problem.
+    /// A value in the environment takes precedence over the file. An unknown name in either is a problem.
     static func environment() throws -> ConfigurationReader {
         let environment = EnvironmentVariablesProvider()
         // Variables set to an empty text count as not set.
@@ -47,7 +47,7 @@ struct ConfigurationReader: UpstreamSettings {
         (self.config, self.problems) = (config, problems)
     }
 
-    /// Reads the whole configuration of `serve`.
+    /// Reads the whole configuration of the command `serve`.
     ///
     /// - Throws: `ConfigurationProblems` with all problems.
     static func read() throws -> ServerConfiguration {
@@ -150,7 +150,7 @@ struct ConfigurationReader: UpstreamSettings {
         )
     }
 
-    /// Returns the problems that keep `serve` from starting; empty when it would start.
+    /// Returns the configuration problems that keep `serve` from starting; empty if there are none.
     static func problems() -> [String] {
         do {
             _ = try read()
@@ -158,7 +158,7 @@ struct ConfigurationReader: UpstreamSettings {
         } catch { return (error as? ConfigurationProblems)?.texts ?? ["\(error)"] }
     }
 
-    /// Reads the configuration of `migrate`.
+    /// Reads the configuration of the command `migrate`: the connection to the database.
     static func readDatabase() throws -> PostgresConfiguration {
         var reader = try environment()
         guard let postgres = reader.postgres(), reader.problems.isEmpty else {
@@ -191,7 +191,8 @@ struct ConfigurationReader: UpstreamSettings {
         )
     }
 
-    /// Reads the origin of the console in a browser; nil for a Unix socket without a configured origin.
+    /// Reads the web origin at which browsers reach the console; nil if the console is on a Unix socket and no origin
+    /// is set.
     static func readConsoleOrigin() throws -> String? {
         var reader = try environment()
         let origin = reader.consoleOrigin()
@@ -199,7 +200,7 @@ struct ConfigurationReader: UpstreamSettings {
         return origin
     }
 
-    /// Reads the configuration of the command that sends a mail; nil when no mails are sent.
+    /// Reads the mail configuration for the command that sends a mail; nil if mails are off.
     static func readMail() throws -> MailConfiguration? {
         var reader = try environment()
         let mail = reader.mail(mode: reader.valid(ListeningVariables.mode))
@@ -235,7 +236,7 @@ struct ConfigurationReader: UpstreamSettings {
         return configuration
     }
 
-    /// Reads the master key that encrypts, and the former one that still decrypts during a rotation.
+    /// Reads the master key that encrypts, and the former master key, which can still decrypt during a rotation.
     private mutating func masterKeys() -> MasterKeys? {
         if !isSet(NeededVariables.masterKey), !isSet(NeededVariables.masterKeyFile) {
             problem(
@@ -257,7 +258,9 @@ struct ConfigurationReader: UpstreamSettings {
         return value(direct) ?? value(file)
     }
 
-    /// Returns the console's origin in a browser: the operators' origin, or the address of the management listener.
+    /// Returns the web origin at which browsers reach the console.
+    ///
+    /// It is the configured origin of operators, or else the address of the management listener.
     private mutating func consoleOrigin() -> String? {
         if let origin = value(ListeningVariables.operatorOrigin) { return origin }
         guard case .network(let host, let port) = value(ListeningVariables.managementListen) else { return nil }
@@ -304,9 +307,9 @@ struct ConfigurationReader: UpstreamSettings {
         return policies
     }
 
-    /// Reads the number of trusted proxies, which production requires.
+    /// Reads the number of trusted proxies in front of the service; it must be set in production.
     ///
-    /// If the operator forgot a proxy, all its clients would be one source.
+    /// If the number were too low, all clients behind a proxy would count as one source.
     private mutating func trustedProxies(mode: ServerConfiguration.Mode?) -> Int {
         if mode == .production, !isSet(NeededVariables.trustedProxies) {
             problem(
@@ -320,7 +323,7 @@ struct ConfigurationReader: UpstreamSettings {
         return value(NeededVariables.trustedProxies)
     }
 
-    /// The default number of concurrent password hashes.
+    /// The default number of password hashes that are computed at once: one for every two cores.
     ///
     /// The other cores serve requests that must not wait for hashes.
     private static var onePerTwoCores: Int { max(ProcessInfo.processInfo.activeProcessorCount / 2, 1) }
@@ -336,7 +339,7 @@ struct ConfigurationReader: UpstreamSettings {
         return value(ListeningVariables.maintenanceEnabled) ? settings : nil
     }
 
-    /// Reads the URL of the collector's OTLP receiver, and the share of exported traces.
+    /// Reads the URL of the OTLP receiver to which traces are exported, and the percentage of traces that is exported.
     private mutating func traces() -> (url: HTTPURL, percent: Int)? {
         let percent = value(ListeningVariables.tracesPercent)
         return value(ListeningVariables.otlpEndpoint).map { ($0, percent) }
@@ -346,7 +349,10 @@ struct ConfigurationReader: UpstreamSettings {
 
     mutating func value<Value>(_ variable: Variable<Value>) -> Value { valid(variable) ?? variable.standard }
 
-    /// Returns the value of a variable: the default when it is not set, nil after noting a problem.
+    /// Returns the value of a configuration variable.
+    ///
+    /// If the variable is not set, the value is its default. If the text is invalid, the reader records a problem and
+    /// the value is nil.
     mutating func valid<Value>(_ variable: Variable<Value>) -> Value? {
         guard let text = text(variable) else { return variable.standard }
         do { return try variable.parse(text) } catch {
@@ -357,7 +363,7 @@ struct ConfigurationReader: UpstreamSettings {
 
     func isSet(_ variable: any DeclaredVariable) -> Bool { text(variable) != nil }
 
-    /// Returns the text of a variable.
+    /// Returns the configured text of a variable; nil if it is not set or empty.
     ///
     /// The configuration library does not log the text of a secret.
     private func text(_ variable: any DeclaredVariable) -> String? {

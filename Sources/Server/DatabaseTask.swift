@@ -5,13 +5,13 @@ import Domain
 import Postgres
 import Store
 
-/// Runs one task on the database and ends.
+/// Connects to the database, runs one task and disconnects.
 enum DatabaseTask {
-    /// Opens connections while the closure runs, and turns errors into an exit code.
+    /// Opens database connections while the closure runs, and turns errors into an exit code.
     ///
     /// - Parameters:
     ///   - configuration: The connection to the database.
-    ///   - limit: The timeout of statements, if it is longer than that of other calls of operators.
+    ///   - limit: The timeout of SQL statements, if it is longer than that of other commands.
     ///   - requiringDatabase: Whether an unreachable database ends the task before it begins.
     ///   - body: The task.
     /// - Throws: An exit code.
@@ -52,7 +52,7 @@ enum DatabaseTask {
 
     /// Checks that the database can be reached.
     ///
-    /// - Throws: An exit code after printing the reason, with the variable's name.
+    /// - Throws: An exit code after printing the reason, with the name of the configuration variable.
     private static func reach(_ databases: Databases) async throws {
         do throws(PostgresError) {
             _ = try await databases.main.query("select 1")
@@ -67,11 +67,10 @@ enum DatabaseTask {
 }
 
 extension PostgresConfiguration {
-    /// Limits the pool to few connections with a long timeout, since queries of operators are rare and may read many
-    /// rows.
+    /// Gives the pool few connections and a long timeout, since operators' queries are rare and may read many rows.
     ///
-    /// Background work has the same limits, since it handles one application after the other. No plan is kept. Each
-    /// query is planned anew, so its plan fits the tables as they are.
+    /// Background work uses the same limits, since it handles one application after the other. No prepared statement is
+    /// kept. PostgreSQL plans each query anew, so the plan fits the present contents of the tables.
     mutating func limitToAdministration() {
         pipelinedConnections = 1
         exclusiveConnections = 4
@@ -79,9 +78,12 @@ extension PostgresConfiguration {
         statementTimeout = max(statementTimeout, .seconds(20))
     }
 
-    /// Limits the pool to one connection for each concurrent search, and one for notes of slow searches.
+    /// Limits the connection pool for searches of users to as many connections as there may be concurrent searches.
     ///
-    /// `UserSearches` admits no more searches than there are connections. Each search is planned for its values.
+    /// One further connection is for the statements with which the service records slow searches.
+    ///
+    /// `UserSearches` admits no more searches than there are connections. No prepared statement is kept, so PostgreSQL
+    /// plans each search for its values.
     mutating func limitToSearches(_ searches: Limits.Searches) {
         pipelinedConnections = 1
         exclusiveConnections = searches.atOnce

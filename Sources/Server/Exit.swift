@@ -14,19 +14,19 @@ enum Exit {
     static let inputOutput = ExitCode(74)
     static let configuration = ExitCode(78)
 
-    /// The exit code when two compared things differ, as with diff(1); not an error.
+    /// The exit code of a command that compared two things and found a difference, as diff(1) does; it means no error.
     static let difference = ExitCode(1)
 
-    /// Prints a problem to standard error, and returns the code to throw.
+    /// Prints a problem to standard error, and returns the exit code for the caller to throw.
     static func saying(_ text: String, _ code: ExitCode) -> ExitCode {
         Terminal.say(text)
         return code
     }
 
-    /// Prints a problem with a command's arguments, and returns the code to throw.
+    /// Prints a problem with a command's arguments, and returns the exit code for the caller to throw.
     static func refusing(_ text: String) -> ExitCode { saying("federation: \(text)", usage) }
 
-    /// Prints all problems of a failure, one a line, and returns the code to throw.
+    /// Prints all problems of a failure, each on a line, and returns the exit code for the caller to throw.
     static func saying(_ failure: Failure) -> ExitCode {
         let problems = failure.details["problems"]?.array?.compactMap(\.object) ?? []
         let lines = problems.map { problem in
@@ -37,10 +37,10 @@ enum Exit {
         return saying(text + cause(of: failure), code(of: failure.reason))
     }
 
-    /// Returns the cause of a failure of the database or the service, for the printed message; empty for other
-    /// failures.
+    /// Returns the technical cause of a failure of the database or of the service, for the message that a command
+    /// prints.
     ///
-    /// The user of the command has to find this cause.
+    /// It is empty for other failures. The operator who runs the command needs the cause to fix the problem.
     private static func cause(of failure: Failure) -> String {
         switch failure.reason {
         case .internal, .storeUnavailable: failure.cause.map { " (\($0))" } ?? ""
@@ -48,7 +48,9 @@ enum Exit {
         }
     }
 
-    /// Returns the exit code of a failure; most failures mean that the input does not fit what exists.
+    /// Returns the exit code for a failure.
+    ///
+    /// Most failures mean that the command's input does not fit the existing data.
     static func code(of reason: Failure.Reason) -> ExitCode {
         switch reason {
         case .notFound, .unknownApplication, .providerNotConfigured: noInput
@@ -61,6 +63,6 @@ enum Exit {
         }
     }
 
-    /// The system's text about the last failed call.
+    /// The operating system's error message for the last system call that failed (`errno`).
     static var systemError: String { String(cString: strerror(errno)) }
 }

@@ -101,7 +101,7 @@ struct FederationCommand: AsyncParsableCommand {
         ]
     )
 
-    /// Returns the message about an unknown subcommand in the arguments; nil if there is none.
+    /// Returns the error message for an unknown subcommand among the arguments; nil if all subcommands are known.
     static func unknownCommand(in arguments: [String]) -> String? {
         var command: any ParsableCommand.Type = FederationCommand.self
         var path = ""
@@ -125,8 +125,8 @@ struct FederationCommand: AsyncParsableCommand {
 
     /// Runs the command, prints its outcome as ArgumentParser would, and ends the process.
     ///
-    /// The process ends without exit handlers. The threads of libpq's and libcurl's libraries are not joined. An exit
-    /// handler of such a library could free memory that a thread is about to free as well.
+    /// The process ends without running exit handlers. Threads of libraries that libpq and libcurl use may still run.
+    /// An exit handler of such a library could free memory that a thread is about to free as well.
     static func main() async {
         var code = ExitCode.success
         do {

@@ -1,16 +1,16 @@
 import Curl
 import Glibc
 
-/// The limit of open files of this process, and the share of each part.
+/// The process's limit of open files, and how many of the files the listeners and the provider requests may use.
 ///
 /// The process must never reach the limit. Swift's tasks run on Dispatch, which opens files once a second to check its
-/// threads. If it cannot open a file, it ends the process (`_dispatch_workq_count_runnable_workers`).
+/// threads. If Dispatch cannot open a file, it ends the process (`_dispatch_workq_count_runnable_workers`).
 struct FileLimit {
-    /// The least limit with which the service starts.
+    /// The minimum number of open files that the operating system must allow for the service to start.
     static let least = 256
 
     let files: Int
-    /// The number of applications' own databases.
+    /// The number of separate databases with users of applications, besides the main database.
     var ownDatabases = 0
 
     /// The maximum number of connections of each listener.
@@ -18,13 +18,15 @@ struct FileLimit {
     /// The maximum number of connections to all providers.
     var calls: Int { shared / 2 }
 
-    /// The files left for connections, after those of PostgreSQL, open files and everything else.
+    /// The number of open files that remain for connections, after those for PostgreSQL and everything else.
     private var shared: Int { max(files - max(128, files / 8) - Self.filesOfDatabase * ownDatabases, 32) }
 
-    /// The open files that the connections to one application's own database need at most.
+    /// The maximum number of open files for connections to the separate database of one application.
     private static let filesOfDatabase = 16
 
-    /// Raises the limit as far as possible: most systems begin with 1024, too few for a busy moment.
+    /// Raises the process's limit of open files to the allowed maximum, and returns the new limit.
+    ///
+    /// Most systems begin with 1024, which is too few for a burst of requests.
     static func raised() -> FileLimit {
         var limit = rlimit()
         let resource = __rlimit_resource_t(RLIMIT_NOFILE.rawValue)
@@ -37,11 +39,11 @@ struct FileLimit {
 }
 
 extension ServerConfiguration {
-    /// Reduces the limits of connections to the available files.
+    /// Reduces the configured maximum numbers of HTTP and provider connections to what the open-file limit allows.
     ///
-    /// The limit of one source stays, even if it exceeds the limit of all connections. The source's clients then wait
-    /// for a free connection, as all others do. A lower limit would disconnect clients that could be served a moment
-    /// later.
+    /// The limit of connections of one source stays, even if it exceeds the limit of all connections. The source's
+    /// clients then wait for a free connection, as all others do. A lower limit would disconnect clients that could be
+    /// served a moment later.
     ///
     /// - Returns: Whether a limit was reduced.
     mutating func fit(_ limit: FileLimit) -> Bool {

@@ -2,10 +2,10 @@ import Administration
 import Logging
 import ServiceLifecycle
 
-/// Logs how to create the first operator, when there is none.
+/// At start, logs how to create the first operator, if there is no operator yet.
 ///
-/// The log does not contain the link. A log has more readers, and is kept for longer, than the terminal of an operator
-/// who has the database's password.
+/// The log does not contain the link that creates the operator. A log has more readers, and is kept for longer, than
+/// the terminal of an operator who has the database's password.
 struct FirstOperatorService: Service {
     let operators: OperatorAdministration
     let logger: Logger

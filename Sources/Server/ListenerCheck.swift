@@ -2,7 +2,7 @@ import Glibc
 import NIOCore
 import ServiceLifecycle
 
-/// The reason why a listener cannot use its address, with the variable that names it.
+/// The reason why a listener cannot use its address, with the configuration variable that sets the address.
 struct ListenerProblem: Error, CustomStringConvertible {
     let description: String
 
@@ -26,8 +26,12 @@ struct ListenerProblem: Error, CustomStringConvertible {
     }
 }
 
-/// Checks the listeners' addresses before anything else begins, so that a failure is reported in one line.
+/// Checks at start whether the listeners can use their addresses.
+///
+/// The check comes before everything else, so a failure is reported in one line.
 enum ListenerCheck {
+    /// Tries the address of each listener.
+    ///
     /// - Throws: `ListenerProblem` for the first address that cannot be used.
     static func run(
         _ listeners: [(variable: String, address: ListenAddress)],
@@ -84,9 +88,10 @@ enum ListenerCheck {
     }
 }
 
-/// A listener that reports an error of its address together with the variable that sets the address.
+/// Runs a listener, and reports an error of its address together with the variable that sets the address.
 ///
-/// Another process may have taken the address after `ListenerCheck`.
+/// The address may be taken even though `ListenerCheck` found it free, since another process may have started
+/// meanwhile.
 struct ListenerService: Service {
     let variable: String
     let address: ListenAddress

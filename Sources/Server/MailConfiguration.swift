@@ -2,9 +2,9 @@ import Curl
 import Logging
 import Messaging
 
-/// The configuration of mails.
+/// How the service sends mails.
 struct MailConfiguration: Sendable {
-    /// Where mails go.
+    /// Where the service sends mails.
     enum Destination: Sendable {
         case server(SMTPServer)
         case folder(MailFolder)
@@ -18,10 +18,10 @@ struct MailConfiguration: Sendable {
     var limits: MailLimits
     var curl: CurlConfiguration
 
-    /// The time after which an unfinished attempt to send a mail counts as lost.
+    /// The time after which the service considers an unfinished attempt to send a mail as failed.
     var lostAfter: Duration { max(.seconds(600), limits.call * 2) }
 
-    /// Creates the mailer; connections to a mail server have a thread of their own.
+    /// Creates the mailer, whose connections to the mail server run on a separate thread.
     func mailer() throws(CurlError) -> Mailer {
         let carrier: MailCarrier =
             switch destination {

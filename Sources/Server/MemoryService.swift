@@ -1,11 +1,11 @@
 import CMalloc
 import ServiceLifecycle
 
-/// Returns free memory to the system after a burst of requests.
+/// At intervals, returns freed memory to the operating system, so that an instance shrinks after a burst of requests.
 ///
 /// The allocator keeps freed memory. If a small live object lies behind the memory, the allocator keeps it for good. So
-/// an instance that was once flooded would stay at the size of the flood. No cheap test tells when a burst is over, so
-/// the memory is returned at every interval. That takes 0.1 ms for each MB of a heap of which half is free.
+/// an instance would keep the size that it had during the burst. No cheap test tells when a burst has ended, so the
+/// service returns memory at every interval. That takes 0.1 ms for each MB of a heap of which half is free.
 struct MemoryService: Service {
     private static let interval = Duration.seconds(20)
 

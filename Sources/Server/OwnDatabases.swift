@@ -8,9 +8,9 @@ extension Databases {
     /// The number of environment variables that name applications' own databases, such as `SHOP_DATABASE_URL`.
     static var numberOfOwn: Int { ProcessInfo.processInfo.environment.keys.count { DatabaseVariable($0) != nil } }
 
-    /// Opens the main database, and the applications' own databases that the environment names.
+    /// Opens the main database, and each separate database of an application whose URL is in an environment variable.
     ///
-    /// All have the same limits.
+    /// All databases have the same limits.
     convenience init(_ configuration: PostgresConfiguration, logger: Logger? = nil) {
         self.init(main: PostgresClient(configuration: configuration)) { variable, problem in
             guard let problem else {

@@ -8,29 +8,31 @@ import Secrets
 import Twitter
 
 extension ProviderKinds {
-    /// The provider kinds of this service; a new kind is added only here.
+    /// The provider kinds of this service, such as Facebook; a new kind is added only to this list.
     private static let wired: [any UpstreamKind.Type] = [
         FacebookKind.self,
         TwitterKind.self,
     ]
 
-    /// The variables of all provider kinds.
+    /// The configuration variables of all provider kinds.
     static var variables: [any DeclaredVariable] { wired.flatMap { $0.variables } }
 
-    /// Reads the setup of each provider kind from the variables.
+    /// Reads the configuration of each provider kind from the service's variables.
     ///
-    /// Kinds with a problem are left out.
+    /// A kind whose configuration has a problem is left out.
     static func setups(from settings: inout some UpstreamSettings) -> [UpstreamSetup] {
         wired.compactMap { $0.setup(&settings) }
     }
 
-    /// Creates the provider kinds from their setups.
+    /// Creates the provider kinds from their configurations.
     init(_ setups: [UpstreamSetup], curl: CurlClient, logger: Logger) {
         let parts = UpstreamParts(curl: curl, clock: .system, random: .system, logger: logger)
         self.init(setups.map { $0.kind(parts) })
     }
 
-    /// Returns the provider kinds for reading documents without a configuration; they make no request.
+    /// Returns the provider kinds for commands that read application documents without the service's configuration.
+    ///
+    /// These kinds send no request to a provider.
     static func forDocuments() throws -> ProviderKinds {
         var settings = NoSettings()
         return ProviderKinds(

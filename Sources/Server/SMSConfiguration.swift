@@ -4,14 +4,14 @@ import Logging
 import Messaging
 import Secrets
 
-/// The configuration of SMS.
+/// How the service sends SMS.
 struct SMSConfiguration: Sendable {
     var url: HTTPURL
     var secret: SigningSecret
     var limits: SMSLimits
     var curl: CurlConfiguration
 
-    /// Creates the gateway's client; its connections have a thread of their own.
+    /// Creates the client of the SMS gateway, whose connections run on a separate thread.
     func gateway() throws(CurlError) -> SMSGateway {
         SMSGateway(
             url: url,

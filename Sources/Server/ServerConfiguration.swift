@@ -18,11 +18,11 @@ struct ServerConfiguration: Sendable {
     /// The configuration of each provider kind, from its variables.
     var providers: [UpstreamSetup]
     var limits: Limits
-    /// How many logins and writes may be under way at once.
+    /// How many logins and other requests that write may be in progress at once.
     var admission: Admission.Settings
     /// The rate limits of each source and application.
     var policies: LimitPolicies
-    /// The most refused logins of one second that get a row in the log of logins; nil without a log.
+    /// The maximum number of refused logins a second that get a row in the log of logins; nil if there is no log.
     var loginRowsPerSecond: Int?
     /// The settings of background work; nil when this instance does none.
     var maintenance: Maintenance.Settings?
@@ -35,23 +35,21 @@ struct ServerConfiguration: Sendable {
     /// The configuration of SMS; nil when no SMS are sent.
     var sms: SMSConfiguration?
     var publicURL: String?
-    /// The origin at which operators make and show passkeys.
+    /// The web origin at which operators create and use their passkeys.
     var operatorOrigin: String?
-    /// The console's origin in a browser; nil for a Unix socket without a configured origin.
+    /// The web origin at which browsers reach the console; nil if the console is on a Unix socket and no origin is set.
     var consoleOrigin: String?
-    /// The number of trusted proxies in front of the service.
-    ///
-    /// They report the source of a request.
+    /// The number of trusted proxies in front of the service, which report the source of each request.
     var trustedProxies: Int
     var listen: ListenAddress
     var managementListen: ListenAddress
-    /// The mode and group of listeners' Unix sockets.
+    /// The file mode and the group of the listeners' Unix sockets.
     var socketAccess: UnixSocket.Access
     /// The proxies that report a connection's source by the PROXY protocol; nil if a listener does not use the
     /// protocol.
     var proxies: TrustedPeers?
     var managementProxies: TrustedPeers?
-    /// The certificate; nil if a listener speaks plain HTTP.
+    /// The listener's TLS certificate; nil if the listener speaks plain HTTP.
     var certificate: ListenerCertificate?
     var managementCertificate: ListenerCertificate?
     /// The seconds for which browsers must use only HTTPS after a response of the public listener (HSTS).
@@ -61,11 +59,11 @@ struct ServerConfiguration: Sendable {
     /// The URL for traces, and the percentage of traces that is exported; nil when no trace is exported.
     var traces: (url: HTTPURL, percent: Int)?
     var mode: Mode
-    /// How long an HTTP connection may wait for its next request.
+    /// How long an idle HTTP connection may wait for its next request before the service closes it.
     var httpIdle: Duration
-    /// How long a request may take to arrive.
+    /// The timeout within which a client must have sent its whole request.
     var httpRead: Duration
-    /// How long a client may read nothing of a response that waits for it.
+    /// The timeout after which the service closes a connection whose client reads nothing of its response.
     var httpWrite: Duration
     /// The maximum number of concurrent HTTP connections of each listener.
     var httpConnections: Int
@@ -90,11 +88,13 @@ struct AdministrationConfiguration: Sendable {
     var curl: CurlConfiguration
     /// The configuration of each provider kind, from its variables.
     var providers: [UpstreamSetup]
-    /// The configuration of mails to users about changes of their accounts; commands queue them, instances send them.
+    /// The configuration of mails, which tell users about changes of their accounts.
+    ///
+    /// Commands only queue these mails; the instances of the service send them.
     var mail: MailConfiguration?
-    /// The configuration of SMS, which carry links to users.
+    /// The configuration of SMS messages with links for users.
     var sms: SMSConfiguration?
-    /// The public URL with which the links in mails and messages begin.
+    /// The public base URL of the links in mails and messages.
     var publicURL: String?
 }
 
@@ -104,7 +104,8 @@ enum ListenAddress: Sendable, Equatable, CustomStringConvertible {
     /// The path of a Unix socket.
     case socket(path: String)
 
-    /// Reads `127.0.0.1:8080`, `[::1]:8080`, `localhost:8080` or `unix:/run/federation/public.sock`.
+    /// Parses an address such as `127.0.0.1:8080`, `[::1]:8080`, `localhost:8080` or
+    /// `unix:/run/federation/public.sock`.
     init?(_ text: String) {
         if text.hasPrefix("unix:") {
             let path = String(text.dropFirst(5))
@@ -133,7 +134,7 @@ enum ListenAddress: Sendable, Equatable, CustomStringConvertible {
         }
     }
 
-    /// Whether the address is certain to be reachable only from this machine.
+    /// Whether the address is certain to be reachable only from the same machine.
     var isLoopback: Bool {
         guard case .network(let host, let port) = self else { return true }
         guard let address = try? SocketAddress(ipAddress: host, port: port).ipAddress else {

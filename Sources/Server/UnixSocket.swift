@@ -12,17 +12,17 @@ struct UnixSocket: Sendable {
     let path: String
     let access: Access
 
-    /// Who may connect: users with the right to write.
+    /// Who may connect to the socket: users who have the right to write to its file.
     struct Access: Sendable {
         let mode: UInt32
-        /// The group of the file; nil for the process's own.
+        /// The group of the socket's file; nil for the group of the process.
         let group: UInt32?
     }
 
-    /// The longest path, which `sockaddr_un` holds with the NUL at the end.
+    /// The maximum length of a socket's path in bytes: one less than `sockaddr_un` holds, since a NUL ends the path.
     static let longestPath = MemoryLayout.size(ofValue: sockaddr_un().sun_path) - 1
 
-    /// Removes a socket that an earlier process left, and nothing else.
+    /// Removes the file at the socket's path if it is a socket that an earlier process left, and no other file.
     func prepare() throws(Problem) {
         // No other user can connect between the creation of the file and the change of its mode.
         umask(0o077)
@@ -39,7 +39,7 @@ struct UnixSocket: Sendable {
         }
     }
 
-    /// Gives the created file its group and mode.
+    /// Sets the group and the mode of the socket's file after its creation.
     func open() throws(Problem) {
         if let group = access.group, chown(path, uid_t.max, group) != 0 {
             throw Problem(description: "the group of \(path) cannot be set: the process must be a member of it")
@@ -49,7 +49,7 @@ struct UnixSocket: Sendable {
         }
     }
 
-    /// Removes the file, unless another process listens on it by now.
+    /// Removes the socket's file, unless another process already listens on it.
     func remove() {
         if let isInUse = try? isInUse(), !isInUse { unlink(path) }
     }
@@ -76,7 +76,7 @@ struct UnixSocket: Sendable {
     }
 }
 
-/// A listener on a Unix socket, whose file is removed at its end.
+/// Runs a listener on a Unix socket, and removes the socket's file when the listener ends.
 struct UnixSocketService<Listener: Service>: Service {
     let socket: UnixSocket
     let listener: Listener

@@ -285,7 +285,7 @@ enum Wiring {
     }
 }
 
-/// The service of the database connections.
+/// Runs the connection pools of the databases.
 private struct DatabaseService: Service {
     let databases: Databases
 
@@ -298,10 +298,10 @@ private struct DatabaseService: Service {
     }
 }
 
-/// Keeps the applications' configuration in memory current while the service runs.
+/// Keeps the applications' configuration in memory up to date while the service runs.
 ///
-/// At start it ends the process if the database refuses the role, the password or the name of the database. Only an
-/// operator can fix that, and a supervisor has to notice. If the database is unreachable, the service waits for it.
+/// At start, this part ends the process if the database refuses the role, the password or the database's name. Only an
+/// operator can fix that, and a supervisor has to notice. If the database is unreachable, this part waits for it.
 private struct DirectoryService: Service {
     let directory: ApplicationDirectory
     let database: PostgresClient
@@ -342,16 +342,17 @@ private struct DirectoryService: Service {
         }
     }
 
-    /// How long the log level stays, in milliseconds: longer than the process takes to stop.
+    /// How many milliseconds only critical log lines are written after a refusal: longer than the process takes to
+    /// stop.
     private static let farewell: Int64 = 3_600_000
 }
 
-/// The reason why the database refuses the service.
+/// The error with the reason why the database refuses the service's connections, such as a wrong password.
 struct DatabaseRefusal: Error, CustomStringConvertible {
     let description: String
 }
 
-/// The service that measures how much work the machine can take.
+/// Runs the part that measures the load of the machine and adapts the limit of concurrent logins to it.
 private struct AdmissionService: Service {
     let admission: Admission
 
@@ -361,7 +362,7 @@ private struct AdmissionService: Service {
     }
 }
 
-/// The service of background work.
+/// Runs the background work, such as purging expired data.
 private struct MaintenanceService: Service {
     let maintenance: Maintenance
 
@@ -370,7 +371,7 @@ private struct MaintenanceService: Service {
     }
 }
 
-/// The service of the log of logins.
+/// Runs the part that writes logins to the log of logins.
 private struct LoginRecorderService: Service {
     let recorder: LoginRecorder
 
@@ -379,7 +380,7 @@ private struct LoginRecorderService: Service {
     }
 }
 
-/// The service that exports traces.
+/// Runs the export of traces.
 private struct TraceExportService: Service {
     let exporter: OTLPExporter
 
@@ -388,7 +389,7 @@ private struct TraceExportService: Service {
     }
 }
 
-/// The service that delivers mails.
+/// Runs the delivery of queued mails.
 private struct MailDeliveryService: Service {
     let delivery: MailDelivery
 

@@ -1,7 +1,7 @@
 package import Domain
 package import Encodings
 
-/// The check of an ID token (decision D3).
+/// Checks whether an ID token is valid for a login (decision D3).
 ///
 /// The steps have the numbers of docs/security.md#id-tokens.
 ///
@@ -11,7 +11,7 @@ package import Encodings
 package struct IDTokenCheck: Sendable {
     /// The display name of the provider.
     let provider: String
-    /// The accepted texts of `iss`.
+    /// The accepted values of the claim `iss`, which names the issuer of the token.
     let issuers: [String]
     /// The apps that are accepted as the audience (`aud`) of a token.
     ///
@@ -21,7 +21,7 @@ package struct IDTokenCheck: Sendable {
     /// The seconds from the issue of a token until the service refuses it.
     let longestAge: Int64
 
-    /// The seconds by which the provider's clock and ours may differ.
+    /// The number of seconds by which the provider's clock and the service's clock may differ.
     static let tolerance: Int64 = 60
 
     package init(
@@ -38,7 +38,7 @@ package struct IDTokenCheck: Sendable {
         self.longestAge = longestAge
     }
 
-    /// Verifies a token.
+    /// Checks the claims of an ID token and its signature.
     ///
     /// - Parameters:
     ///   - token: The token as received.
@@ -77,7 +77,7 @@ package struct IDTokenCheck: Sendable {
         }
     }
 
-    /// Checks step 3: `aud` names at least one app of ours and no other app.
+    /// Checks step 3: `aud` names at least one of the application's apps, and no other app.
     private func audiences(_ claims: JSONObject) throws(Failure) -> [ProviderAppID] {
         var names: [JSONValue] = []
         switch claims["aud"] {
@@ -96,7 +96,8 @@ package struct IDTokenCheck: Sendable {
         return audiences
     }
 
-    /// Checks steps 4 and 5: several audiences require an `azp`, and an `azp` must be one of the audiences.
+    /// Checks steps 4 and 5: a token with several audiences needs the claim `azp`, and `azp` must be one of the
+    /// audiences.
     ///
     /// - Returns: The app for which the subject is valid.
     private func authorizedParty(
@@ -122,9 +123,9 @@ package struct IDTokenCheck: Sendable {
         return expiry
     }
 
-    /// Checks step 10: `iat` has passed, within the tolerance, and not too long ago.
+    /// Checks step 10: `iat` is not in the future, within the tolerance, and not too long ago.
     ///
-    /// If `nbf` is present, it has passed, too.
+    /// If `nbf` is present, it is not in the future either.
     private func issueTime(_ claims: JSONObject, now: Int64) throws(Failure) -> Int64 {
         let issued = try time("iat", in: claims, check: 10)
         let start = claims["nbf"] == nil ? issued : max(issued, try time("nbf", in: claims, check: 10))
@@ -166,18 +167,18 @@ package struct IDTokenCheck: Sendable {
     }
 }
 
-/// An ID token that has passed all checks except those of its subject and of its single use.
+/// An ID token that has passed all checks except those of its subject and its single use.
 package struct AcceptedIDToken: Sendable {
     package let claims: JSONObject
     /// The app that the token was issued for.
     package let app: ProviderAppID
     /// The `exp` of the token in Unix seconds.
     package let expiry: Int64
-    /// The SHA-256 of the signed bytes.
+    /// The SHA-256 of the token's signed bytes.
     package let digest: [UInt8]
     /// The time, in Unix seconds, at which the provider issued the token.
     package let issued: Int64
-    /// The time, in Unix seconds, from which the service refuses the token for its expiry or its age.
+    /// The time, in Unix seconds, from which the service refuses the token because it has expired or is too old.
     package let end: Int64
     /// The nonce, if the policy accepts only nonces that this service issued; nil otherwise.
     package let serverNonce: Secret?

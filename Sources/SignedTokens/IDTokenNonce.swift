@@ -3,7 +3,7 @@ import Domain
 import Encodings
 
 extension IDTokenCheck {
-    /// Checks step 11: the nonce, by the policy of the application.
+    /// Checks step 11: the token's claim `nonce` must meet the policy of the application.
     ///
     /// An empty claim counts as absent. For example, Facebook writes an empty claim if no nonce was sent.
     ///

@@ -1,4 +1,4 @@
-/// The requirement on the `nonce` claim of an ID token (T-27).
+/// The operator's policy on the `nonce` claim of ID tokens (T-27).
 package enum NoncePolicy: String, Sendable, CaseIterable {
     /// The nonce must be the one in the request. The token may have the nonce itself or its SHA-256 in hex. If the
     /// request has no nonce, only a token that is bound to a key of the device (`cnf`) is refused.

@@ -13,7 +13,7 @@ import Encodings
 package enum ServerNonce {
     /// The seconds from the issue of a nonce to its expiry.
     package static let seconds: Int64 = 600
-    /// The number of random bytes.
+    /// The number of random bytes in a nonce.
     package static let randomBytes = 12
     private static let timeBytes = 4
     private static let markBytes = 16

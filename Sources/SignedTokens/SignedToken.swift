@@ -17,14 +17,14 @@ package struct SignedToken: Sendable {
     private let claims: [UInt8]
     private let signature: [UInt8]
 
-    /// The maximum size of a token in bytes.
+    /// The maximum size of an ID token in bytes.
     ///
-    /// Usual tokens have some 1,200.
+    /// Most tokens have some 1,200 bytes.
     static let longest = 8192
     private static let headerLimits = JSONLimits(bytes: 2048, depth: 4, members: 32, keyBytes: 64, asciiKeys: true)
-    /// The limits for claims.
+    /// The limits for the JSON of the claims in an ID token.
     ///
-    /// A list of friends has the most members.
+    /// The claim with the most members is a list of friends.
     private static let claimsLimits: JSONLimits = {
         var limits = JSONLimits(bytes: longest, depth: 8, members: 1024, keyBytes: 128, asciiKeys: false)
         // This concerns the claims of the profile. A claim that identifies the user is compared as bytes or has a
@@ -33,9 +33,9 @@ package struct SignedToken: Sendable {
         return limits
     }()
 
-    /// Splits a token.
+    /// Splits the text of an ID token into its parts, without verifying the signature.
     ///
-    /// Makes those parts of checks 0, 1, 7 and 8 of docs/security.md#id-tokens that need no key.
+    /// The initializer makes those parts of checks 0, 1, 7 and 8 of docs/security.md#id-tokens that need no key.
     ///
     /// - Throws: `credential_invalid`.
     package init(_ text: Secret) throws(Failure) {
@@ -49,7 +49,7 @@ package struct SignedToken: Sendable {
         digest = SHA256.hash(data: text[..<parts.signedEnd])
     }
 
-    /// Returns the claims after check 6, which is that the key has signed them.
+    /// Verifies the token's signature with a key (check 6) and returns the claims.
     ///
     /// - Throws: `credential_invalid`.
     package func claims(signedBy key: SigningKey) throws(Failure) -> JSONObject {
@@ -65,7 +65,7 @@ package struct SignedToken: Sendable {
 
     // MARK: Checks
 
-    /// Checks 0 and 1: the size, and three parts in base64url without padding.
+    /// Makes checks 0 and 1: the token is not too long, and has three parts in base64url without padding.
     ///
     /// A token with five parts is encrypted and refused.
     private static func parts(
@@ -93,7 +93,7 @@ package struct SignedToken: Sendable {
         return object
     }
 
-    /// Checks 7 and 8: the algorithm is the only accepted one, and all members of the header are known.
+    /// Makes checks 7 and 8: the header names the only accepted algorithm and has no unknown member.
     ///
     /// Facebook's headers have the first three members of `known` (docs/protocols/facebook.md §4.2). Some other members
     /// contain a key (`jwk`, `jku`, `x5u`), change the meaning of the signed bytes (`b64`, `zip`, `cty`), or require an
@@ -118,9 +118,9 @@ package struct SignedToken: Sendable {
         }
     }
 
-    /// The accepted members of a header.
+    /// The names of the accepted members of a token's header.
     ///
-    /// The thumbprints of a certificate identify the same key again, and are ignored.
+    /// The thumbprints of a certificate (`x5t`, `x5t#S256`) identify the same key again, and are ignored.
     private static let known = ["alg", "kid", "typ", "x5t", "x5t#S256"]
 
     private static func keyID(_ header: JSONObject) throws(Failure) -> String {
@@ -148,7 +148,7 @@ extension Failure {
     /// - Parameters:
     ///   - message: The message for the client.
     ///   - check: The number of the check in docs/security.md#id-tokens.
-    ///   - cause: The text for our log. It has no part of the token.
+    ///   - cause: The text for the service's log, which contains no part of the token.
     /// - Returns: `credential_invalid`.
     package static func untrusted(_ message: String, check: Int, _ cause: String) -> Failure {
         Failure(.credentialInvalid, message, cause: "ID token, check \(check): \(cause)")

@@ -25,7 +25,7 @@ package struct SigningKey: Sendable {
         self.key = key
     }
 
-    /// The allowed sizes of a modulus: 2048 to 8192 bits.
+    /// The allowed sizes of an RSA modulus in bytes: 2048 to 8192 bits.
     private static let modulusBytes = 256...1024
 
     /// Returns whether this key made a signature, by RSASSA-PKCS1-v1_5 with SHA-256.
@@ -58,7 +58,7 @@ package struct SigningKey: Sendable {
         return bytes
     }
 
-    /// Returns whether an exponent is odd, at least 65537, and at most 32 bits long.
+    /// Returns whether an RSA public exponent is odd, at least 65537, and at most 32 bits long.
     private static func isSane(exponent: [UInt8]) -> Bool {
         guard exponent.count <= 4 else { return false }
         let value = exponent.reduce(UInt64(0)) { $0 << 8 | UInt64($1) }

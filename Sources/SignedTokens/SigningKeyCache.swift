@@ -1,24 +1,24 @@
 package import Domain
 import Encodings
 
-/// The cache of an issuer's key set, with the rules for fetching the set again.
+/// Keeps the key set (JWKS) of an issuer of ID tokens, and decides when it must be fetched again.
 ///
-/// Only a fetch that brought keys replaces the cached keys. A caller that is told to fetch must report the outcome by
-/// `fetched` or `failed`.
+/// Only a fetch that brought keys replaces the cached keys. If the decision tells a caller to fetch, the caller must
+/// report the result by `fetched` or `failed`.
 ///
-/// A pure state machine: times are arguments.
+/// The cache is a pure state machine: times are arguments.
 package struct SigningKeyCache: Sendable {
     package typealias Instant = ContinuousClock.Instant
 
     /// The decision about the key that a token names.
     package enum Decision: Sendable {
-        /// Verify with this key.
+        /// The caller verifies the token with this key.
         case key(SigningKey)
-        /// Verify with this key. At the same time, fetch the key set, since it is getting old.
+        /// The caller verifies the token with this key, and meanwhile fetches the key set, since it is getting old.
         case keyAndFetch(SigningKey)
-        /// Fetch the key set, then ask again.
+        /// The caller fetches the key set, then asks the cache again.
         case fetch
-        /// Another caller fetches the key set. Ask again afterwards.
+        /// Another caller is fetching the key set; this caller waits, then asks the cache again.
         case wait
         /// The issuer has no such key.
         case unknown
@@ -26,9 +26,9 @@ package struct SigningKeyCache: Sendable {
         case unavailable(Failure)
     }
 
-    /// The age from which a login has the keys fetched again in the background.
+    /// The age of the keys from which a login starts a new fetch in the background.
     ///
-    /// So no login waits while logins are frequent.
+    /// So no login waits for a fetch while logins are frequent.
     static let refreshAge: Duration = .seconds(5 * 60)
     /// The age from which the keys are stale.
     ///
@@ -38,24 +38,24 @@ package struct SigningKeyCache: Sendable {
     static let staleAge: Duration = .seconds(10 * 60)
     /// The age at which the keys expire, even if no new keys can be fetched.
     static let uselessAge: Duration = .seconds(48 * 3600)
-    /// The time from a fetch that did not bring the wanted key to the next fetch.
+    /// The minimum time from a fetch that did not bring the wanted key to the next fetch.
     ///
     /// It is the same whatever key a token names.
     static let pause: Duration = .seconds(60)
-    /// The time from a failed fetch to the next one while the cache has no keys.
+    /// The minimum time from a failed fetch to the next one while the cache has no keys.
     ///
-    /// It is shorter, since every login needs a key.
+    /// It is shorter than `pause`, since every login needs a key.
     static let pauseWithoutKeys: Duration = .seconds(5)
 
-    /// A fetch in progress.
+    /// A fetch of the key set that is in progress.
     private struct Fetch {
-        /// The id of the key that caused the fetch.
+        /// The id of the key that a token named and the cache did not have, which caused the fetch.
         let wanted: String
         let begin: Instant
     }
 
     private var keys: [SigningKey] = []
-    /// The start of the fetch that brought the keys.
+    /// The time at which the fetch that brought the cached keys began.
     ///
     /// Since then, the issuer may have revoked some of them.
     private var asked: Instant?
@@ -90,9 +90,7 @@ package struct SigningKeyCache: Sendable {
         return .fetch
     }
 
-    /// Returns a key that has not expired; nil if there is none.
-    ///
-    /// The key may be stale.
+    /// Returns the cached key with an id, even if it is stale; nil if there is none or it has expired.
     package func known(_ id: String, at now: Instant) -> SigningKey? {
         age(at: now) < Self.uselessAge ? keys.first { $0.id.hasSameBytes(as: id) } : nil
     }
@@ -122,9 +120,7 @@ package struct SigningKeyCache: Sendable {
         !isFetching && lastMiss.map { now - $0 >= pause } ?? true
     }
 
-    /// Records a fetch that brought keys.
-    ///
-    /// There must be at least one.
+    /// Replaces the cached keys by those that a fetch has brought, of which there is at least one.
     package mutating func fetched(_ keys: [SigningKey], at now: Instant) {
         let hasBroughtIt = keys.contains { key in fetch.map { key.id.hasSameBytes(as: $0.wanted) } ?? false }
         lastMiss = hasBroughtIt ? nil : now
@@ -134,7 +130,7 @@ package struct SigningKeyCache: Sendable {
         self.keys = keys
     }
 
-    /// Records a fetch that brought no keys.
+    /// Records that a fetch of the key set brought no keys.
     package mutating func failed(_ failure: Failure, at now: Instant) {
         fetch = nil
         lastMiss = now

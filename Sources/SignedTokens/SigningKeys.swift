@@ -3,9 +3,9 @@ package import Encodings
 package import Logging
 import NIOConcurrencyHelpers
 
-/// The key set of an issuer of ID tokens.
+/// The keys with which an issuer signs ID tokens; they are fetched from the issuer and cached.
 ///
-/// `SigningKeyCache` decides when it is fetched. All callers share one fetch.
+/// `SigningKeyCache` decides when the keys are fetched. All callers share one fetch.
 package final class SigningKeys: Sendable {
     private struct State {
         var cache = SigningKeyCache()
@@ -22,7 +22,7 @@ package final class SigningKeys: Sendable {
     private let now: @Sendable () -> ContinuousClock.Instant
     private let state = NIOLockedValueBox(State())
 
-    /// Creates the key set of an issuer.
+    /// Creates an empty key set of an issuer.
     ///
     /// The first token causes the first fetch.
     ///
@@ -43,7 +43,7 @@ package final class SigningKeys: Sendable {
         fetchSet = fetch
     }
 
-    /// Returns the key with an id.
+    /// Returns the issuer's key with an id, and fetches the key set if necessary.
     ///
     /// - Parameters:
     ///   - id: The key id in a token.
@@ -85,9 +85,8 @@ package final class SigningKeys: Sendable {
         }
     }
 
-    /// Fetches the keys in a separate task.
-    ///
-    /// If the caller is cancelled, other callers still need the keys.
+    /// Fetches the keys in a separate task, which goes on if the caller is cancelled, since other callers still need
+    /// the keys.
     private func fetch(until deadline: ContinuousClock.Instant) {
         Task {
             let outcome = await fetched(until: deadline)

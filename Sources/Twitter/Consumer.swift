@@ -7,7 +7,7 @@ struct Consumer {
     let key: String
     private let secret: Secret
 
-    /// Checks that the key and the secret can be sent.
+    /// Checks that the consumer key and its secret can be sent in a header.
     ///
     /// Both must be printable ASCII without spaces, and not empty.
     ///

@@ -2,25 +2,24 @@ internal import Domain
 internal import NIOConcurrencyHelpers
 internal import Providers
 
-/// The circuit breaker for the requests of one consumer.
+/// The circuit breaker for requests that a consumer (Twitter's word for an app) signs.
 ///
 /// Concurrent logins share it.
 final class ConsumerLink: Sendable {
-    /// The key of a circuit breaker: a consumer in one application, and a kind of request.
+    /// The key under which a circuit breaker is kept: a consumer in one application, and a kind of request.
     ///
-    /// If two applications have the same consumer, each has a circuit breaker of its own. So neither can harm the other
-    /// by its settings.
+    /// If two applications have the same consumer, each has a circuit breaker of its own. So the settings of one cannot
+    /// harm the other.
     struct Key: Hashable {
         let application: ApplicationID
         let consumer: String
         let question: Question
     }
 
-    /// The kind of request.
+    /// The kind of request to Twitter; each kind has a circuit breaker of its own.
     ///
-    /// Each kind has a circuit breaker of its own.
-    ///
-    /// Every client with an API key can cause requests for request tokens. Their failures must not stop logins.
+    /// Every client with an API key can make the service fetch OAuth request tokens. If these requests fail, logins
+    /// must go on.
     enum Question {
         case account
         case requestToken
@@ -34,7 +33,7 @@ final class ConsumerLink: Sendable {
         gauge = key.question == .account ? LinkGauge(.twitter, key.application, app: key.consumer) : nil
     }
 
-    /// Decides whether a login may send requests.
+    /// Asks the circuit breaker whether a login may send requests to Twitter.
     ///
     /// - Throws: The failure to report if the circuit breaker refuses the login.
     func pass() throws(Failure) -> CircuitBreaker.Pass {
@@ -46,9 +45,7 @@ final class ConsumerLink: Sendable {
         breaker.withLockedValue { $0.allowsRepeats(pass) }
     }
 
-    /// Records the outcome of a login.
-    ///
-    /// Nil means that Twitter sent a valid response.
+    /// Records what a login shows about Twitter's health; nil means that Twitter sent a valid response.
     func record(_ signal: HealthSignal?, of pass: CircuitBreaker.Pass) {
         breaker.withLockedValue { breaker in
             breaker.record(.init(signal, nil), of: pass, at: .now)

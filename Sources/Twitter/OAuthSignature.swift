@@ -2,9 +2,9 @@ internal import Crypto
 internal import Encodings
 internal import FoundationEssentials
 
-/// The signature of a request (RFC 5849 §3.4).
+/// Computes the OAuth 1.0a signature of a request (RFC 5849 §3.4).
 ///
-/// It uses HMAC-SHA1, the only method that Twitter supports.
+/// The method is HMAC-SHA1, the only one that Twitter supports.
 enum OAuthSignature {
     static let method = "HMAC-SHA1"
 
@@ -26,7 +26,7 @@ enum OAuthSignature {
         PercentEncoding.encode(consumerSecret) + "&" + PercentEncoding.encode(tokenSecret ?? "")
     }
 
-    /// Returns the signature in base64.
+    /// Returns the signature of a base string, in base64.
     static func sign(_ baseString: String, key: String) -> String {
         let code = HMAC<Insecure.SHA1>.authenticationCode(
             for: Array(baseString.utf8),

@@ -3,12 +3,10 @@ import Encodings
 internal import Providers
 
 extension TwitterClient {
-    /// Fetches the parameters for reverse auth.
+    /// Fetches the parameters with which an iOS client asks Twitter for an access token of the account on its device.
     ///
-    /// An iOS client exchanges them, with its account, for an access token.
-    ///
-    /// See docs/protocols/twitter.md §4. The request is not retried, since each request creates a request token at
-    /// Twitter.
+    /// Twitter calls this reverse auth (docs/protocols/twitter.md §4). The request is not retried, since each request
+    /// creates a request token at Twitter.
     ///
     /// - Parameters:
     ///   - consumerKey: The consumer key of the app.

@@ -2,11 +2,10 @@ package import Curl
 package import Domain
 internal import Providers
 
-/// A client of Twitter's API.
+/// Sends requests to Twitter's API.
 ///
-/// Each request is an extension, in the file that reads its response.
-///
-/// All applications share one client.
+/// Each kind of request is a method in an extension, in the file that also reads the response. All applications share
+/// one client.
 package final class TwitterClient: Sendable {
     let curl: CurlClient
     package let configuration: TwitterConfiguration
@@ -30,7 +29,7 @@ package final class TwitterClient: Sendable {
     /// signature, so no nonce is sent twice (decision D13).
     ///
     /// - Parameters:
-    ///   - consumer: The consumer that signs the request.
+    ///   - consumer: The consumer (Twitter's word for an app) that signs the request.
     ///   - application: The application of the consumer. Each application has a circuit breaker of its own.
     ///   - subject: The kind of request. Each kind has a circuit breaker of its own.
     ///   - repeats: Whether the request may be retried.

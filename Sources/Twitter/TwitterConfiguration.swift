@@ -3,9 +3,9 @@ import Providers
 
 /// The address of Twitter's API, and the timeouts of calls.
 package struct TwitterConfiguration: Sendable {
-    /// The scheme, host and port.
+    /// The scheme, host and port of Twitter's API.
     ///
-    /// The host is part of the text that is signed.
+    /// The host is a part of the text that is signed.
     let base: HTTPURL
     /// The path of the base URL, without a final slash.
     ///
@@ -85,9 +85,9 @@ enum TwitterVariables {
 }
 
 extension TwitterConfiguration {
-    /// Reads the configuration from the environment.
+    /// Reads the configuration for Twitter from the environment variables.
     ///
-    /// If a variable is wrong, notes the problem and returns nil.
+    /// If a variable is invalid, the initializer records the problem and returns nil.
     init?(_ settings: inout some UpstreamSettings) {
         do {
             try self.init(

@@ -7,7 +7,7 @@ struct TwitterCredential: Sendable {
     let token: Secret
     let secret: Secret
 
-    /// Reads the credential of a request.
+    /// Reads the access token and its secret from the fields of a login request.
     ///
     /// - Throws: `credential_missing`; `credential_ambiguous` if the request has a credential of another kind, too;
     ///   `credential_wrong_kind`.

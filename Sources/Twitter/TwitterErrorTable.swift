@@ -2,16 +2,18 @@ internal import Domain
 internal import Encodings
 internal import Providers
 
-/// The mapping of Twitter's errors to the failures of this service (docs/protocols/twitter.md §2).
+/// Maps Twitter's errors to the failures of this service (docs/protocols/twitter.md §2).
 ///
 /// Twitter's error code decides. If the code is missing or unknown, the HTTP status decides, since Twitter's newer
 /// errors (problem details) have no code.
 struct TwitterErrorTable {
-    /// The credentials that an error is about.
+    /// The credentials to which Twitter's error refers.
     enum Subject {
-        /// The user's token, and our consumer key and secret.
+        /// The user's token, or the app's consumer key and secret.
         case userToken
-        /// Only our consumer key and secret. The operator must correct the configuration.
+        /// Only the app's consumer key and secret.
+        ///
+        /// The operator must then correct the configuration.
         case consumer
     }
 
@@ -63,10 +65,10 @@ struct TwitterErrorTable {
         ProviderFault(.unavailable(.twitter, details: error.details, cause: error.cause), .transient)
     }
 
-    /// Returns the fault for refused credentials.
+    /// Returns the fault for credentials that Twitter refuses.
     ///
-    /// Three errors do not show whether our credentials or the user's credentials are wrong: a wrong signature (32), a
-    /// token that is not valid for our consumer key (89), and credentials that Twitter cannot read (215).
+    /// Three errors do not show whether the app's or the user's credentials are wrong: a wrong signature (32), a token
+    /// that is not valid for the app's consumer key (89), and credentials that Twitter cannot read (215).
     private func refused(_ error: Occurrence) -> ProviderFault {
         guard subject == .userToken else { return ProviderFault(misconfigured(error), .answered) }
         let failure = error.failure(
@@ -115,7 +117,7 @@ private struct Occurrence {
     let code: Int64?
     let status: Int
 
-    /// Twitter's code for the error, for the `errorData` of our response, which programs read.
+    /// Twitter's code for the error, for `errorData` of the service's response, which programs read.
     var details: JSONObject {
         var details = JSONObject()
         if let code { details.append("twitterCode", .integer(code)) }

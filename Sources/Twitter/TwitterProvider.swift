@@ -76,7 +76,7 @@ extension TwitterKind: UpstreamKind {
     }
 }
 
-/// The provider Twitter of one application.
+/// A provider of the kind Twitter, as one application has configured it.
 package struct TwitterProvider: Provider {
     package let name: ProviderName
     let application: ApplicationID
@@ -111,7 +111,7 @@ extension TwitterProvider: CredentialVerifying {
         try await verified(by: TwitterCredential(credential), question)
     }
 
-    /// Verifies a token with each consumer key in turn.
+    /// Verifies an access token with the consumer key of each of the application's apps in turn.
     ///
     /// A token that is valid with none of the keys is refused.
     private func verified(

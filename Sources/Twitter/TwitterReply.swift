@@ -63,9 +63,9 @@ struct TwitterReply {
         TwitterErrorTable(subject: subject, retryAfter: retryAfter).fault(code: code, status: status)
     }
 
-    /// Returns the code of the first error.
+    /// Returns the code of the first error in Twitter's response.
     ///
-    /// The code is a number. In some mocks, it is a text.
+    /// The code is a number; some mocks of Twitter send a text.
     private static func code(in reply: JSONObject) -> Int64? {
         guard let code = reply["errors"]?.array?.first?.object?["code"] else { return nil }
         if let text = code.string { return text.utf8.count <= 20 ? Int64(text) : nil }

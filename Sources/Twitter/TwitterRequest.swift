@@ -9,13 +9,13 @@ struct TwitterRequest {
     let call: ProviderCall
     let method: Method
     let path: String
-    /// The parameters: of the query for a GET, of the form for a POST.
+    /// The request's parameters, sent in the query of a GET or in the form of a POST.
     let parameters: [OAuthParameter]
 
     enum Method {
         case get, post
 
-        /// The method as the signature of the request contains it.
+        /// The HTTP method, as the signed text contains it.
         var word: String {
             switch self {
             case .get: "GET"

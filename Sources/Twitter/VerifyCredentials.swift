@@ -2,9 +2,9 @@ package import Domain
 package import Encodings
 internal import Providers
 
-/// A user whose token Twitter has verified for our consumer key.
+/// A user for whom Twitter has confirmed that an access token is valid with the app's consumer key.
 package struct TwitterUser: Sendable {
-    /// The `id_str` of the user.
+    /// The user's id at Twitter, from the member `id_str`.
     package let subject: Subject
     /// The user object as Twitter sent it.
     package let profile: JSONObject
@@ -52,11 +52,10 @@ extension TwitterClient {
         ]
     )
 
-    /// Reads the user.
+    /// Reads the user from Twitter's response.
     ///
-    /// The number in `id` and the text in `id_str` must be the same id.
-    ///
-    /// Twitter sends both, since JavaScript cannot represent the number exactly.
+    /// The number in `id` and the text in `id_str` must be the same id. Twitter sends both, since JavaScript cannot
+    /// represent the number exactly.
     private static func user(in reply: TwitterReply) throws(ProviderFault) -> TwitterUser {
         let profile = try reply.object(about: .userToken)
         guard let text = profile["id_str"]?.string, let subject = Subject(decimal: text) else {

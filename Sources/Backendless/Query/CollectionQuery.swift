@@ -10,8 +10,9 @@ struct CollectionQuery {
     let projection: Projection
     /// Whether the response contains the roles of each user.
     private(set) var loadsRoles = false
-    /// Whether the query may also be sent for a single user: it has no `where`, `distinct`, `loadRoles` or positive
-    /// `offset`.
+    /// Whether the query only selects members of user objects, so that a request for a single user may contain it, too.
+    ///
+    /// Such a query has no `where`, `distinct`, `loadRoles` or positive `offset`.
     private(set) var isAboutMembersAlone = true
 
     private static let defaultPage: Int64 = 10
@@ -19,16 +20,16 @@ struct CollectionQuery {
     private static let maxOffset: Int64 = 1_000_000_000
     private static let maxOrders = 8
 
-    /// Parameters of Backendless for functions that this service does not have.
+    /// Query parameters that Backendless has for functions which this service does not offer.
     ///
     /// Empty values (`""`, `[]`, 0, false, `null`) are ignored, since SDKs send them.
     private static let outside: Set<String> = ["having", "groupBy", "loadRelations", "fileReferencePrefix"]
-    /// The parameters for the depth and the number of related records.
+    /// The query parameters for the depth and the number of related records.
     ///
-    /// The Swift SDK sends both in every query, but users have no relations.
+    /// The service ignores them: users have no relations, but the Swift SDK sends both in every query.
     private static let ofRelations: Set<String> = ["relationsDepth", "relationsPageSize"]
 
-    /// Reads the body of `find` or `count`.
+    /// Parses a query from the JSON body of a `find` or `count` request.
     ///
     /// A request without a body counts as one with an empty object.
     ///
@@ -45,7 +46,7 @@ struct CollectionQuery {
         try self.init(parameters, columns: columns, isCount: isCount)
     }
 
-    /// Reads a query string.
+    /// Parses a query from the query string of a URL.
     ///
     /// - Throws: `query_invalid`, `malformed_request`.
     init(query: FormFields, columns: CollectionColumns, isCount: Bool = false) throws(Failure) {
@@ -110,7 +111,7 @@ struct CollectionQuery {
         if isDistinct, !projection.hasEverything { try makeDistinct(columns) }
     }
 
-    /// Makes the query return only one of several users whose requested members are all equal.
+    /// Makes the query return only one of all users whose requested members are equal.
     private mutating func makeDistinct(_ columns: CollectionColumns) throws(Failure) {
         for (index, member) in projection.members.enumerated() where member != "___class" {
             guard let column = columns.column(named: member) else {
@@ -125,9 +126,9 @@ struct CollectionQuery {
 
     // MARK: Values
 
-    /// Returns the texts of a parameter.
+    /// Returns the value of a query parameter as a list of texts.
     ///
-    /// Its value is a text, a number, a Boolean, or a list of these.
+    /// The value is a text, a number, a Boolean, or a list of these.
     private static func texts(of value: JSONValue) throws(Failure) -> [String] {
         var texts: [String] = []
         for value in value.array ?? [value] {
@@ -203,7 +204,7 @@ struct CollectionQuery {
         return orders
     }
 
-    /// Returns the failure for an invalid element of a list of names.
+    /// Returns the failure for an element of a parameter's list that is not the name of a property of users.
     static func refusal(_ name: String, at index: Int) -> Failure {
         Failure(
             .queryInvalid,
@@ -217,7 +218,7 @@ struct CollectionQuery {
 }
 
 extension UserColumn {
-    /// Whether users can be sorted by the column.
+    /// Whether a query may sort users by the column.
     fileprivate var isOrdered: Bool {
         guard case .property(let property) = self else { return true }
         return property.type != .json

@@ -2,7 +2,7 @@ import Applications
 import Domain
 import Encodings
 
-/// The columns of the users collection that the client may name and see.
+/// The columns of the users collection that the client may see and use in a query.
 struct CollectionColumns {
     let viewer: Viewer
     private let properties: [Property]
@@ -19,12 +19,12 @@ struct CollectionColumns {
 
     /// Returns whether user objects may have a member of this name.
     ///
-    /// Undeclared properties count, too. Undeclared properties have no column, so a query cannot search by them.
+    /// The names of undeclared properties count, too. These have no column, so a query cannot search by them.
     func isMember(_ name: String) -> Bool {
         column(named: name) != nil || name == "___class" || undeclared.contains { $0.text.hasSameBytes(as: name) }
     }
 
-    /// Returns the properties that a response does not contain, and whether it may contain undeclared ones.
+    /// Returns the properties that need not be read for a response, and whether undeclared properties must be read.
     func unread(by projection: Projection) -> (properties: Set<PropertyName>, readsUndeclared: Bool) {
         let unwanted = properties.map(\.name).filter { projection.names(of: $0.text).isEmpty }
         return (
@@ -33,7 +33,7 @@ struct CollectionColumns {
         )
     }
 
-    /// Returns the column of a name; nil if the name is unknown or the client may not see the column.
+    /// Returns the column with a name; nil if the name is unknown or the client may not see the column.
     func column(named name: String) -> UserColumn? {
         switch name {
         case "objectId", "ownerId": .objectID
@@ -48,19 +48,17 @@ struct CollectionColumns {
     }
 }
 
-/// The members of user objects that a response contains, with their names in the response.
+/// Selects the members of user objects that a response contains, and their names in the response.
 struct Projection {
     let viewer: Viewer
     /// Whether the response contains all members that the viewer may see, each under its own name.
     let hasEverything: Bool
-    /// The explicitly requested members.
-    ///
-    /// Each has a name in the response.
+    /// The members that the query explicitly requests, each with its name in the response.
     private let included: [(member: String, name: String)]
     private let excluded: [String]
 
     private static let max = 512
-    /// The maximum number of names for one member.
+    /// The maximum number of names under which a response may repeat one member.
     ///
     /// A long value under hundreds of names would make a response of many megabytes.
     private static let maxNames = 4
@@ -70,12 +68,14 @@ struct Projection {
         (hasEverything, included, excluded) = (true, [], [])
     }
 
-    /// Returns the projection of all members that a viewer may see.
+    /// Returns the projection that selects all members which a viewer may see.
     static func everything(for viewer: Viewer) -> Projection { Projection(viewer: viewer) }
 
-    /// The explicitly requested members, by their names in user objects.
+    /// The members that the query explicitly requests, by their names in user objects.
     var members: [String] { included.map(\.member) }
 
+    /// Creates a projection from the names in a query.
+    ///
     /// - Parameters:
     ///   - included: The names of the requested members, each optionally followed by `as` and an alias for the
     ///     response. An empty list, or `*` among the names, requests all members.
@@ -120,9 +120,9 @@ struct Projection {
             ? String(word.dropFirst().dropLast()) : String(word)
     }
 
-    /// Returns the names of a member in the response.
+    /// Returns the names under which the response contains a member; empty if it does not contain the member.
     ///
-    /// There are several if the query requests several aliases.
+    /// There are several names if the query requests several aliases.
     func names(of member: String) -> [String] {
         guard !excluded.contains(where: { $0.utf8.elementsEqual(member.utf8) }) else { return [] }
         let names = included.filter { $0.member.utf8.elementsEqual(member.utf8) }.map(\.name)

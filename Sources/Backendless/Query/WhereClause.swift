@@ -1,14 +1,14 @@
 import Domain
 import Encodings
 
-/// A parser of where clauses in Backendless' dialect (docs/protocols/backendless.md §3.6).
+/// Parses where clauses in Backendless's dialect (docs/protocols/backendless.md §3.6) into a validated tree.
 ///
-/// Its result is a validated tree. A client's text can only become a value of the tree. Columns are looked up among
-/// those that the client may see. Keywords and operators become constants of this service.
+/// A client's text can only become a value in the tree. Names of columns are looked up among those that the client may
+/// see. Keywords and operators become constants of this service.
 struct WhereClause {
-    /// The maximum number of bytes in a clause.
+    /// The maximum number of bytes in a where clause.
     static let maxBytes = 8192
-    /// The maximum depth of nested parentheses and `not`.
+    /// The maximum depth to which parentheses and `not` may be nested in a where clause.
     static let maxDepth = 32
     /// The maximum number of values in one clause.
     ///
@@ -20,12 +20,12 @@ struct WhereClause {
     private var values = 0
     private let column: (String) -> UserColumn?
 
-    /// Parses a clause.
+    /// Parses a where clause.
     ///
     /// - Parameters:
     ///   - text: The clause, as received.
-    ///   - column: Returns the column of a name; nil for a name that is unknown or that the client may not see.
-    /// - Returns: The tree; nil for an empty clause.
+    ///   - column: Returns the column with a name; nil for a name that is unknown or that the client may not see.
+    /// - Returns: The clause as a tree; nil for an empty clause.
     /// - Throws: `query_invalid`. The detail `position` is the number of characters before the error.
     static func read(_ text: String, column: @escaping (String) -> UserColumn?) throws(Failure) -> UserFilter? {
         do throws(WhereProblem) {
@@ -55,7 +55,7 @@ struct WhereClause {
     }
 }
 
-/// Returns the number of Unicode scalars that begin before a byte.
+/// Returns the number of the text's Unicode scalars that begin before a byte offset.
 private func scalars(before offset: Int, in text: String) -> Int {
     var (bytes, scalars) = (0, 0)
     for scalar in text.unicodeScalars {

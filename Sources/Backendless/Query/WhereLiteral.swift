@@ -54,7 +54,7 @@ enum WhereLiteral {
         }
     }
 
-    /// The literal as milliseconds since 1970.
+    /// The literal as a time in milliseconds since 1970; nil if it is not a time.
     ///
     /// The literal is this number, or a text in a format of `WhereMoment`.
     private var moment: Int64? {

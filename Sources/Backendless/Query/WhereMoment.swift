@@ -1,14 +1,14 @@
 import Domain
 
-/// The formats of days and times in where clauses (docs/protocols/backendless.md §3.6).
+/// Parses days and times in where clauses (docs/protocols/backendless.md §3.6).
 ///
 /// A day stands for its beginning in UTC. A time without a zone is in UTC. The separator shows whether the day or the
 /// month comes first: the month in `03/23/2015`, the day in `23-03-2015`.
 enum WhereMoment {
-    /// Returns whether milliseconds since 1970 are within the years 1 to 9999.
+    /// Returns whether a time, in milliseconds since 1970, is within the years 1 to 9999.
     static func isMoment(_ milliseconds: Int64) -> Bool { day(of: milliseconds) != nil }
 
-    /// Returns the day of a moment in UTC.
+    /// Returns the day, in UTC, of a time in milliseconds since 1970.
     static func day(of milliseconds: Int64) -> CalendarDate? { CalendarDate(ofMoment: milliseconds) }
 
     /// Parses a text into milliseconds since 1970 UTC; nil if the text has no known format.
@@ -27,7 +27,7 @@ enum WhereMoment {
     }
 }
 
-/// A parser of the parts of a time.
+/// Reads the parts of a date and time from a text, one after the other.
 private struct MomentReader {
     private var rest: Substring.UTF8View
 
@@ -81,7 +81,7 @@ private struct MomentReader {
         "jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec",
     ]
 
-    /// Parses a time, `HH:mm`, `HH:mm:ss` or `HH:mm:ss.SSS`, into milliseconds.
+    /// Parses a time of day, `HH:mm`, `HH:mm:ss` or `HH:mm:ss.SSS`, into milliseconds since midnight.
     mutating func time() -> Int64? {
         guard let hour = number(1...2), hour < 24, skip(":"), let minute = number(2...2), minute < 60 else {
             return nil
@@ -99,7 +99,7 @@ private struct MomentReader {
         return milliseconds + Int64(digits < 3 ? fraction * scale : dropped)
     }
 
-    /// Parses a time zone into milliseconds: nothing, `Z`, `GMT`, `GMT-0200`, `+02:00` or `-0200`.
+    /// Parses an offset from UTC into milliseconds: nothing, `Z`, `GMT`, `GMT-0200`, `+02:00` or `-0200`.
     mutating func offset() -> Int64? {
         while skip(" ") {}
         if isAtEnd || skip("Z") || skip("z") { return 0 }

@@ -33,7 +33,7 @@ struct WhereProblem: Error, Equatable {
     }
 }
 
-/// A scanner that splits a where clause into tokens.
+/// Splits a where clause into tokens.
 ///
 /// The scanner works on bytes. Comparisons of characters would be slow in a text with many combining marks.
 struct WhereScanner {

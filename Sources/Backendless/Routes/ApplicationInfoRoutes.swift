@@ -6,7 +6,7 @@ import HTTP
 import Hummingbird
 import PublicAPI
 
-/// The routes from which client SDKs read about an application before a login.
+/// The routes by which client SDKs read facts about an application before a login.
 struct ApplicationInfoRoutes {
     func mount(on routes: ApplicationRoutes) {
         routes.on(.get, "info", .info) { _, context, application in

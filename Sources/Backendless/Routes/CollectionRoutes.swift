@@ -80,8 +80,8 @@ struct CollectionRoutes {
 
     /// Returns a response with a page of users.
     ///
-    /// A thread of Swift's concurrency pool writes the response, which may have megabytes. On the event loop, all other
-    /// requests would wait for it.
+    /// The response may have megabytes, so a thread of Swift's concurrency pool serializes it. On the thread of the
+    /// event loop, other requests would wait meanwhile.
     private func page(
         _ users: UserQuery,
         of query: CollectionQuery,
@@ -94,9 +94,9 @@ struct CollectionRoutes {
         }
     }
 
-    /// Returns the first or the last user of a query.
+    /// Returns a response with the first or the last user that a query finds.
     ///
-    /// The order is that of the query, or else the time of creation.
+    /// The order is that of the query; without one, the order of creation.
     private func end(
         isLast: Bool,
         _ request: Request,
@@ -153,7 +153,7 @@ struct CollectionRoutes {
         return .json(UserReply.write(user, projection: query.projection))
     }
 
-    /// Returns the client's rights and the query.
+    /// Returns which rights the client has, and the query that it sent.
     ///
     /// The query can name only the columns that the client may see. So no response reveals a hidden column.
     private func query(
@@ -291,7 +291,8 @@ extension Operation {
 }
 
 extension [Parameter] {
-    /// The parameters of a query: those that select rows, and those that select members.
+    /// The parameters of a query, as an OpenAPI document describes them: those that select users, and those that select
+    /// members.
     fileprivate static let query: [Parameter] =
         [.where, .sortBy, .pageSize, .offset] + members + [.distinct, .loadRoles]
 
@@ -361,7 +362,7 @@ extension Parameter {
         "true: each object has its roles. Needs a server key."
     )
 
-    /// Returns the OpenAPI members of a list whose elements are separated by commas.
+    /// Returns the OpenAPI members of a parameter that is a list of texts separated by commas.
     private static func joined(example: [String]) -> JSONObject {
         ["style": .string("form"), "explode": .bool(false), "example": .array(example.map { .string($0) })]
     }

@@ -7,10 +7,9 @@ import HTTPTypes
 import Hummingbird
 import PublicAPI
 
-/// The routes that begin a login for which the service, not the app, opens the provider's dialog.
+/// The routes that begin a login in a provider's dialog that this service opens, not the app.
 ///
-/// The routes return the address that the client opens in a browser. `DialogPages` serves that address and the pages
-/// after it.
+/// The routes return a URL that the client opens in a browser. `DialogPages` serves that URL and the pages after it.
 struct DialogRoutes {
     let pages: DialogPages
     let address: PublicAddress
@@ -44,9 +43,10 @@ struct DialogRoutes {
         return .text(url)
     }
 
-    /// Returns the base path of a dialog's pages: that of the request, or that of the domain that the client names.
+    /// Returns the base path with which the URLs of a dialog begin.
     ///
-    /// The domain must be a host name that the configuration contains.
+    /// It is the base path of the request, or that of the domain that the client names. The domain must be one of the
+    /// host names in the configuration.
     private func base(
         _ base: PublicBase,
         domain: String?,

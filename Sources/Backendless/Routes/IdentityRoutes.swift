@@ -7,10 +7,9 @@ import Hummingbird
 import Logins
 import PublicAPI
 
-/// The routes of a user's own login methods.
+/// The routes by which a user manages login methods: lists, links and unlinks them.
 ///
-/// A user lists, links and unlinks login methods. A user also uses the stored provider token of the identity that
-/// opened the session.
+/// A user can also use the stored provider token of the identity that opened the session.
 struct IdentityRoutes {
     let linking: Linking
     let providerTokens: ProviderTokens
@@ -83,7 +82,7 @@ struct IdentityRoutes {
         }
     }
 
-    /// Returns the name of a provider, or `password`.
+    /// Checks and returns the name of a login method: the name of a provider, or `password`.
     private static func loginMethod(_ name: String?) throws(Failure) -> String {
         if let name, name.utf8.count == 8, name.lowercased().hasSameBytes(as: ProviderName.password.text) {
             return ProviderName.password.text

@@ -67,9 +67,7 @@ struct LoginRoutes {
 }
 
 extension ProviderName {
-    /// The provider of Backendless' paths that name no provider.
-    ///
-    /// These paths mean Facebook.
+    /// The provider for Backendless's paths that name no provider: Facebook.
     static let facebookPath = ProviderName(known: "facebook")
 }
 

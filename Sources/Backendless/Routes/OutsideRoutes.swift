@@ -5,13 +5,13 @@ import HTTPTypes
 import Hummingbird
 import PublicAPI
 
-/// The routes of Backendless' other services.
+/// The routes of functions that Backendless offers and this service does not, such as files and messages.
 ///
-/// They are refused with a message that states the reason.
+/// Each request is refused with a message that states the reason.
 struct OutsideRoutes {
     private static let methods: [HTTPRequest.Method] = [.get, .post, .put, .delete]
 
-    /// The refused functions of tables, by path.
+    /// The refused functions for tables, by their paths.
     private static let ofTables: [(path: String, what: String)] = [
         ("data/:table/:objectId/:relation", "relations between records"),
         ("data/:table/:objectId/:relation/load", "relations between records"),
@@ -30,7 +30,7 @@ struct OutsideRoutes {
         ("transaction", "transactions of several tables"), ("log", "logs of clients"), ("logging", "logs of clients"),
     ]
 
-    /// All refused routes that the OpenAPI documents leave out.
+    /// All refused routes that no OpenAPI document lists.
     static let refused: [(method: HTTPRequest.Method, path: String, what: String)] = {
         let paths = ofTables + services.flatMap { [($0.segment, $0.what), ($0.segment + "/**", $0.what)] }
         return paths.flatMap { path, what in methods.map { ($0, path, what) } }

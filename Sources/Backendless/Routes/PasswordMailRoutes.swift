@@ -99,7 +99,7 @@ struct PasswordMailRoutes {
 }
 
 extension LinkFactorAnswer {
-    /// Reads the second factor in a body that also contains a new password.
+    /// Reads the second factor from the body of a request that also sets a new password.
     fileprivate init(_ body: JSONObject, _ context: APIContext) throws(Failure) {
         let shown = try body.text("pending").map { (pending) throws(Failure) in
             Shown(
@@ -113,7 +113,7 @@ extension LinkFactorAnswer {
 }
 
 extension APIContext {
-    /// The login name in the path.
+    /// The login name in the path, percent-decoded.
     ///
     /// Some client SDKs percent-encode the login name, and some do not.
     fileprivate var identity: String {

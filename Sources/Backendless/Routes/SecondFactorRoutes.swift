@@ -152,9 +152,10 @@ struct SecondFactorRoutes {
 }
 
 extension Response {
-    /// Returns the response to a login after its second factor, with the values that are shown only once.
+    /// Returns the response to a login that its second factor has completed, with new values that are shown only once.
     ///
-    /// The names of the added members have a hyphen, and no property name has one. So no member can have the same name.
+    /// The names of the added members contain a hyphen, which no property name does. So an added member never collides
+    /// with a property.
     static func signedIn(_ finished: FinishedLogin) -> Response {
         var more = JSONObject()
         if let device = finished.trustedDevice { more.append("trusted-device", .string(device.reveal())) }

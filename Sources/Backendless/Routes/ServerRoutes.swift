@@ -20,7 +20,7 @@ struct ServerRoutes {
         }
     }
 
-    /// Returns the user status in a body.
+    /// Returns the user status that the body of a request asks for.
     private static func status(in body: JSONObject) throws(Failure) -> UserStatus {
         let text = try body.text("userStatus")
         for status in [UserStatus.enabled, .disabled] where text?.hasSameBytes(as: status.rawValue) ?? false {

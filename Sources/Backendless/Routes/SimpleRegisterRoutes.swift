@@ -9,11 +9,11 @@ import Hummingbird
 import Logins
 import PublicAPI
 
-/// The route of the simple register contract for small apps: one call for every login method.
+/// The route of the "simple register" contract for small apps: one call for every login method.
 ///
-/// `access_type` is the login method: 0 a password, 1 Facebook, 2 Twitter. `passcode` is the password, or the
-/// provider's token. `passkey` is the login name, or the user's id or name at the provider. The service does not trust
-/// this id or name, and takes the user from the verified token.
+/// The request has three fields. `access_type` is the login method: 0 a password, 1 Facebook, 2 Twitter. `passcode` is
+/// the password, or the provider's token. `passkey` is the login name, or the user's id or name at the provider. The
+/// service does not trust this id or name, and takes the user from the verified token.
 struct SimpleRegisterRoutes {
     let registrations: Registrations
     let loginFlow: LoginFlow
@@ -30,7 +30,7 @@ struct SimpleRegisterRoutes {
         }
     }
 
-    /// Returns the fields of a form, or the members of a JSON object.
+    /// Returns the fields of a request whose body is a form or a JSON object.
     private func members(of request: Request) async throws(Failure) -> JSONObject {
         if let type = request.headers[.contentType], Request.essence(of: type, is: "application/x-www-form-urlencoded")
         {
@@ -109,7 +109,7 @@ struct SimpleRegisterRoutes {
     }
 }
 
-/// The three fields of the contract, and the invitation for a new user.
+/// The three fields of a request of the "simple register" contract, and the invitation of a new user.
 private struct SimpleRegisterFields {
     enum AccessType: String, CaseIterable {
         case password = "0"
@@ -125,6 +125,8 @@ private struct SimpleRegisterFields {
     static let names = ["access_type", "passkey", "passcode"]
     static let invitationName = "invitation"
 
+    /// Reads the three fields from a request.
+    ///
     /// - Throws: `malformed_request`. `errorData.missing` lists the missing fields.
     init(_ members: JSONObject) throws(Failure) {
         var texts: [String: String] = [:]

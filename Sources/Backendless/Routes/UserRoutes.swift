@@ -14,9 +14,9 @@ struct UserRoutes {
     let otherRecords: OtherRecords
     let deletions: AccountDeletions
 
-    /// The limits of a body with many users.
+    /// The limits of a JSON body with many users.
     ///
-    /// Each user in the body has the limits of a single record.
+    /// In addition, each user in the body must keep to the limits of a single user object.
     private static let manyUsers: JSONLimits = {
         var limits = JSONLimits.record
         limits.bytes = 1_048_576
@@ -80,9 +80,9 @@ struct UserRoutes {
         }
     }
 
-    /// Updates the user whose id is in the record.
+    /// Updates the user whose id is in the record that the client sends.
     ///
-    /// From a record without an id, creates a user, which only a server may do.
+    /// If the record has no id, creates a user, which only a server may do.
     @Sendable private func save(
         _ request: Request,
         _ context: APIContext,
@@ -133,14 +133,14 @@ extension APIContext {
     /// The user id in the path; nil if the text is not a valid id.
     var objectID: ObjectID? { parameters.get("objectId").flatMap { ObjectID($0) } }
 
-    /// Refuses every table but `Users`.
+    /// Refuses the request unless its path names the table `Users`.
     func requireUsersTable() throws(Failure) {
         guard parameters.get("table") == "Users" else {
             throw Failure(.tableUnknown, "This service only manages users. It has only the table Users.")
         }
     }
 
-    /// If the path names a table, refuses every table but `Users`.
+    /// Refuses the request if its path names a table other than `Users`.
     func requireUsersTableIfNamed() throws(Failure) {
         if parameters.get("table") != nil { try requireUsersTable() }
     }

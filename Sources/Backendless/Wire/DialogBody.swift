@@ -6,18 +6,19 @@ import HTTP
 import Logins
 import Providers
 
-/// The body of a request for a dialog's address, in every spelling that client SDKs use (docs/protocols/backendless.md
-/// §2.4).
+/// Parses the JSON body that asks for the URL of a login dialog, in every spelling that client SDKs use.
+///
+/// See docs/protocols/backendless.md §2.4.
 struct DialogBody {
     let dialog: DialogRequest
     /// The host name to which the provider redirects the browser after the dialog.
     let callbackURLDomain: String?
-    /// Whether the response is a redirect to the dialog.
+    /// Whether the response must be a redirect to the dialog instead of its URL.
     let redirect: Bool
 
     private static let maxPermissions = 50
 
-    /// Reads a body.
+    /// Parses the body of a request.
     ///
     /// An absent body counts as an empty object. So does `null`, which JS SDK 3 sends if an app sets no member. A
     /// member that is `null` or an empty text counts as absent. An unknown member is an error, since the service could
@@ -116,10 +117,10 @@ struct DialogBody {
         return type
     }
 
-    /// Reads the code challenge.
+    /// Reads the PKCE code challenge.
     ///
-    /// Only S256 is accepted. A `plain` challenge is the verifier itself, for everyone who sees the address (RFC 9700
-    /// §2.1.1).
+    /// Only the method S256 is accepted. With the method `plain`, the challenge is the verifier itself, so everyone who
+    /// sees the URL would know the verifier (RFC 9700 §2.1.1).
     private static func codeChallenge(in body: JSONObject) throws(Failure) -> String? {
         let challenge = try text("codeChallenge", in: body)
         if let method = try text("codeChallengeMethod", in: body) {

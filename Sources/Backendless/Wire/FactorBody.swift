@@ -6,20 +6,20 @@ import HTTP
 import Hummingbird
 import PublicAPI
 
-/// The bodies of requests and responses about second factors.
+/// Parses and writes the bodies of requests and responses about second factors.
 enum FactorBody {
-    /// The limits of a body.
+    /// The limits of a request's JSON body.
     ///
-    /// It may contain a pending login with the provider's data about the user, encrypted.
+    /// The body may contain a pending login, in which the provider's data about the user are encrypted.
     private static let limits = {
         var limits = JSONLimits.request
         limits.bytes = 524_288
         return limits
     }()
 
-    /// Reads a body.
+    /// Parses the JSON body of a request.
     ///
-    /// With `mayBeEmpty`, an absent body is accepted: the session alone is enough for the call.
+    /// With `mayBeEmpty`, the body may be absent, since some requests need nothing but the session.
     static func read(_ request: Request, mayBeEmpty: Bool = false) async throws(Failure) -> JSONObject {
         guard mayBeEmpty else {
             return try JSONObject(body: try await request.jsonBody(upTo: limits.bytes), limits: limits)
@@ -28,7 +28,7 @@ enum FactorBody {
         return try JSONObject(body: bytes, limits: limits)
     }
 
-    /// Returns the id of an enrolled factor.
+    /// Returns the id of an enrolled second factor, which the body names.
     ///
     /// - Throws: `malformed_request` if the body has no valid id.
     static func factor(in body: JSONObject) throws(Failure) -> ObjectID {
@@ -38,7 +38,7 @@ enum FactorBody {
         return id
     }
 
-    /// Returns what the user sent to show a factor: a code, or an authenticator's credential.
+    /// Returns the second factor that the user sent: a code, or an authenticator's credential.
     ///
     /// - Throws: `malformed_request` if the body has neither or both.
     static func response(in body: JSONObject) throws(Failure) -> FactorResponse {
@@ -50,7 +50,7 @@ enum FactorBody {
         }
     }
 
-    /// Returns the factor that a user wants to enrol.
+    /// Returns which second factor a user wants to enrol.
     ///
     /// - Throws: `malformed_request`.
     static func wish(in body: JSONObject) throws(Failure) -> EnrolmentRequest {
@@ -93,7 +93,7 @@ enum FactorBody {
 }
 
 extension JSONObject {
-    /// The code, as a text.
+    /// The code of a second factor in the body, as a text.
     ///
     /// Some clients send the code as a number, without its leading zeros. The zeros are restored, up to six digits.
     var code: String? {

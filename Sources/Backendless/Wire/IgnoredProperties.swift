@@ -7,7 +7,7 @@ import Hummingbird
 import PublicAPI
 
 extension Response {
-    /// Returns the response after a client has written a record: the user object, and a header with the ignored
+    /// Returns the response to a request that has written a user: the user object, and a header with the ignored
     /// properties.
     static func written(_ written: WrittenUser) -> Response {
         .json(
@@ -23,9 +23,11 @@ extension HTTPFields {
     /// Clients and proxies accept a few thousand bytes for all headers together.
     private static let maxIgnoredBytes = 1000
 
-    /// Returns the header that names the ignored properties; no header if there are none.
+    /// Returns the header that names the properties which the service ignored in a request; no header if there are
+    /// none.
     ///
-    /// The value is a list of RFC 9651. If some names do not fit, the last item is the number of these.
+    /// The value is a list of RFC 9651. If some names do not fit, the last item is the number of names that are left
+    /// out.
     static func ignored(_ names: [String]) -> HTTPFields {
         guard !names.isEmpty else { return [:] }
         var items: [String] = []

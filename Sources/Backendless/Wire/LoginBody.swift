@@ -6,9 +6,9 @@ import HTTP
 import Hummingbird
 import Logins
 
-/// The body of a login, in every spelling that client SDKs use (docs/protocols/backendless.md §2.1).
+/// Parses the body of a login, in every spelling that client SDKs use (docs/protocols/backendless.md §2.1).
 enum LoginBody {
-    /// Reads a body.
+    /// Parses the JSON body of a login request.
     ///
     /// - Throws: `malformed_request`, `payload_too_large` and `unsupported_media_type`.
     static func read(_ request: Request) async throws(Failure) -> JSONObject {
@@ -18,7 +18,7 @@ enum LoginBody {
         )
     }
 
-    /// Returns the login that a body asks for.
+    /// Returns the login that the body of a request asks for.
     ///
     /// Unknown members are ignored. A member that is `null` counts as absent.
     ///
@@ -55,10 +55,10 @@ enum LoginBody {
         )
     }
 
-    /// Returns the guest who becomes the user by this login.
+    /// Returns the guest who gets an account by this login; nil if the body names none.
     ///
-    /// The member is the guest's user object as the client received it, or a text that contains this object. Clients
-    /// that do not keep the token in the object send it in the header.
+    /// The body contains the guest's user object as the client received it, or a text that contains this object.
+    /// Clients that do not keep the session token in the object send it in the header.
     private static func guest(in body: JSONObject, previousToken: SessionToken?) throws(Failure) -> GuestClaim? {
         guard let value = try value("guestUser", in: body, limits: .record) else { return nil }
         guard let object = value.object, let id = object["objectId"]?.string.flatMap({ ObjectID($0) }) else {
@@ -74,7 +74,7 @@ enum LoginBody {
         return GuestClaim(id: id, token: token)
     }
 
-    /// Returns the access token, either a member of the body or a member of `authResponse`.
+    /// Returns the access token, from the body or from its member `authResponse`.
     ///
     /// `authResponse` is the response of Facebook's own SDK for browsers. JS SDK 3 sends it unchanged.
     private static func accessToken(in body: JSONObject) throws(Failure) -> String? {
@@ -90,9 +90,9 @@ enum LoginBody {
         return outer ?? inner
     }
 
-    /// Returns the client's mapping.
+    /// Returns the mapping that the client sends with the login; nil if there is none.
     ///
-    /// The client may use either key, and may send an object or a text that contains one.
+    /// The mapping may have either of two names in the body. It may be an object, or a text that contains one.
     static func mapping(in body: JSONObject) throws(Failure) -> JSONValue? {
         let first = try value("fieldsMapping", in: body)
         let second = try value("fieldsMappings", in: body)
@@ -102,7 +102,7 @@ enum LoginBody {
         return first ?? second
     }
 
-    /// Returns a member that client SDKs send as a JSON value or as a text that contains the value.
+    /// Returns the value of a member that is either a JSON value or a text that contains one, since client SDKs differ.
     private static func value(
         _ key: String,
         in body: JSONObject,

@@ -2,9 +2,9 @@ import Domain
 import Encodings
 import HTTP
 
-/// The members of bodies with a login name or a password.
+/// Reads the login name and the password from the bodies of requests.
 enum PasswordBody {
-    /// Returns the login name; empty if the member is absent.
+    /// Returns the login name in a body; empty if the member is absent.
     ///
     /// The member is a text or a number. Client SDKs send a number if the user typed one.
     static func login(in body: JSONObject) throws(Failure) -> String {
@@ -15,7 +15,7 @@ enum PasswordBody {
         return text
     }
 
-    /// Returns a password; empty if the member is absent.
+    /// Returns the password in a body; empty if the member is absent.
     static func password(_ key: String, in body: JSONObject) throws(Failure) -> Secret {
         Secret(try body.text(key) ?? "")
     }

@@ -2,8 +2,9 @@ import Applications
 import Domain
 import Encodings
 
-/// The description of user objects: one column for each member, as client SDKs read it
-/// (docs/protocols/backendless.md §3.4).
+/// Describes the members of user objects, each as a column, in the form that client SDKs read.
+///
+/// See docs/protocols/backendless.md §3.4.
 enum UserClass {
     static func write(_ loaded: LoadedApplication, for viewer: Viewer) -> JSONWriter {
         var writer = JSONWriter(capacity: 2048)

@@ -7,9 +7,9 @@ import Hummingbird
 import Logins
 import PublicAPI
 
-/// The user object in responses.
+/// Writes the user object in responses.
 enum UserReply {
-    /// Writes the user object with the requested members, and with the `user-token` of a login.
+    /// Writes the user object with the requested members; the response to a login also has the member `user-token`.
     static func write(
         _ user: User,
         token: SessionToken? = nil,
@@ -49,10 +49,11 @@ enum UserReply {
         return writer
     }
 
-    /// Writes the user object of a login together with the values of the response's headers, for a message from a page
-    /// to its opener, which has no headers.
+    /// Writes the user object of a login together with values that other responses have in headers.
     ///
-    /// The names of the added members have a hyphen, and no property name has one. So no member can have the same name.
+    /// The object is for the message that a popup posts to the page that opened it, which has no headers. The names of
+    /// the added members contain a hyphen, which no property name does. So an added member never collides with a
+    /// property.
     static func writeWithHeaders(_ signedIn: LoginResult) -> JSONWriter {
         var writer = JSONWriter(capacity: 1024)
         writer.object { writer in
@@ -93,7 +94,8 @@ enum UserReply {
 extension Response {
     /// Returns the response to a login.
     ///
-    /// The body is the user object. Headers say whether the user is new, and which permissions the mapping lacked.
+    /// The body is the user object. Headers say whether the user is new, and which permissions the mapping would have
+    /// needed in addition.
     ///
     /// - Parameters:
     ///   - signedIn: The login.
@@ -107,14 +109,15 @@ extension Response {
 }
 
 extension HTTPFields {
-    /// Returns the header that names the permissions that the mapping lacked; no header if there are none.
+    /// Returns the header with the permissions that the mapping needed and the user has not granted; no header if there
+    /// are none.
     static func missing(_ permissions: [String]) -> HTTPFields {
         permissions.isEmpty ? [:] : [.missingPermissions: permissions.joined(separator: ", ")]
     }
 }
 
 extension User {
-    /// Calls a closure with each member of the user object that a viewer may see, in order.
+    /// Calls the closure `take` with each member of the user object that a viewer may see, in order.
     ///
     /// The object is flat, since client SDKs expect this (docs/protocols/backendless.md §3.1). A value is computed only
     /// if the closure uses it.

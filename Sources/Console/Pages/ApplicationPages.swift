@@ -4,7 +4,7 @@ import Encodings
 import Hummingbird
 import Pages
 
-/// The pages of applications: the list, each application with its parts, and its document with a preview of changes.
+/// The pages of applications: the list of applications, a page for each, and its document with a preview of changes.
 extension Console {
     func mountApplications(on router: Router<ManagementContext>) {
         page("/console/applications", on: router) { visit in try await applications(visit) }
@@ -114,10 +114,11 @@ extension Console {
         )
     }
 
-    /// A document as the operator typed it, with its changes or the reason for which the administration refused it.
+    /// An application document as the operator typed it, with the changes that it would make, or the reason for its
+    /// refusal.
     private struct Draft {
         let text: String
-        /// The tag (`ETag`) of the document at the beginning of the editing.
+        /// The entity tag (`ETag`) that the application document had when the operator began to edit it.
         let tag: String
         var plan: JSONObject?
         var refusal: Refusal?

@@ -4,12 +4,12 @@ import Encodings
 import Hummingbird
 import Pages
 
-/// The page that erases the users whom a list of provider ids names.
+/// The page on which an operator erases many users at once, given a list of their ids at a provider.
 ///
-/// Providers send such lists.
+/// Some providers send such lists of users whose data must be erased.
 ///
-/// The page erases a list in parts. Each part has a form of its own. If scripts run, a script sends the forms one after
-/// the other.
+/// The page processes the list in parts. There is a form for each part. If scripts run, a script sends the forms one
+/// after the other.
 extension Console {
     func mountErasureList(on router: Router<ManagementContext>) {
         let path: RouterPath = "/console/applications/{application}/erase-list"
@@ -33,7 +33,9 @@ extension Console {
         }
     }
 
-    /// Returns the text for the outcome of one id of the list; with `isErased` false, for the outcome in a preview.
+    /// Returns the text that shows what happened to one id of the list.
+    ///
+    /// With `isErased` false, the text says what would happen.
     private static func title(_ outcome: String, isErased: Bool) -> String {
         switch outcome {
         case "user": isErased ? "User erased" : "User would be erased"
@@ -98,7 +100,7 @@ extension Console {
         )
     }
 
-    /// Returns the outcomes of a part's ids, and the form for the next part.
+    /// Returns a table that shows what happened to each id of one part of the list, and the form for the next part.
     private func outcome(_ part: JSONObject, of form: FormFields?, to path: String, _ visit: Visit) -> HTML {
         let isErased = form.typed("do") == "erase"
         let table = HTML.table("Outcome", of: part.objects("outcomes"), ifEmpty: "Nothing left to do.") { outcome in

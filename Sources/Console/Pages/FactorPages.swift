@@ -87,7 +87,7 @@ extension Console {
         )
     }
 
-    /// Returns the page that confirms a factor whose enrolment has begun.
+    /// Returns the page on which the operator confirms a new second factor, by a first code or the new passkey.
     private func confirmationPage(_ begun: JSONObject, _ visit: Visit) -> Page {
         let codes = begun.strings("recoveryCodes")
         guard codes.isEmpty else { return codesPage(codes) }
@@ -120,7 +120,7 @@ extension Console {
         (title: "Your sessions", path: "/console/sessions"), ("Your second factors", FactorForm.ownPath),
     ]
 
-    /// Returns the page of recovery codes, which are shown only once.
+    /// Returns the page that shows the operator's new recovery codes, which the console shows only once.
     private func codesPage(_ codes: [String]) -> Page {
         Page(
             title: "Recovery codes",

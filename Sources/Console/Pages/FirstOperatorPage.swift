@@ -5,9 +5,9 @@ import HTTP
 import Hummingbird
 import Pages
 
-/// The page that creates the first owner.
+/// The page that creates the first operator, with the role *owner*.
 ///
-/// It needs the link that `federation console` prints.
+/// The page opens only by the link that `federation console` prints.
 extension Console {
     private static let firstOperatorPath = "/console/first-operator"
 

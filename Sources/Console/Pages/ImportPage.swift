@@ -29,7 +29,7 @@ extension Console {
         page(RouterPath("\(path)/{file}"), on: router) { visit in try await refusedRecordsPage(visit) }
     }
 
-    /// Creates the body of the call from the form.
+    /// Creates the JSON body of the call that starts an import, from the values in the form.
     private static func importDocument(_ form: FormFields) throws -> JSONObject {
         var document: JSONObject = [
             "source": .string(try form.text("source")), "file": .string(try form.text("text")),
@@ -135,7 +135,7 @@ extension Console {
         )
     }
 
-    /// Returns the HTML for the outcome of an import: the numbers of records, and the refused ones.
+    /// Returns HTML that shows the result of an import: the numbers of records, and which records were refused.
     private static func outcome(_ outcome: JSONObject) -> HTML {
         let isDryRun = outcome.bool("dryRun")
         let counts = [

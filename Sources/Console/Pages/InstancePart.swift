@@ -3,7 +3,8 @@ import Domain
 import Encodings
 import Pages
 
-/// The part of a page with an instance's report (`GET instance`), and with the providers' failures from the log.
+/// The part of a page that shows an instance's report (`GET instance`), and the providers' failures in the log of
+/// logins.
 enum InstancePart {
     static func html(_ instance: JSONObject) -> HTML {
         """
@@ -13,7 +14,7 @@ enum InstancePart {
         """
     }
 
-    /// Returns a table of the times of login stages.
+    /// Returns a table that shows how long the stages of logins took.
     private static func latency(_ instance: JSONObject) -> HTML {
         let stages = instance.objects("stages")
         let longest = stages.compactMap { $0["milliseconds"]?.object?["p95"]?.double }.max() ?? 0
@@ -34,7 +35,7 @@ enum InstancePart {
         "write": "Database write",
     ]
 
-    /// Returns a bar with the 50th and the 95th percentile.
+    /// Returns a bar that shows the 50th and the 95th percentile of a duration.
     private static func bar(_ times: JSONObject?, _ longest: Double) -> HTML {
         func width(_ name: String) -> Int {
             guard longest > 0, let value = times?[name]?.double else { return 0 }
@@ -46,8 +47,8 @@ enum InstancePart {
             """
     }
 
-    /// Returns two tables: the requests to providers, and the apps that are paused or have used much of their rate
-    /// limit.
+    /// Returns two tables: the requests to providers, and the apps to which the service sends no requests at present,
+    /// or that have used much of their rate limit.
     private static func providers(_ instance: JSONObject) -> HTML {
         let unasked: HTML = "No requests to providers from this instance yet."
         let calls = HTML.table("Requests to providers", of: instance.objects("calls"), ifEmpty: unasked) { call in
@@ -76,7 +77,8 @@ enum InstancePart {
         return "\(calls)\(apps)"
     }
 
-    /// Returns a table of the latest refused logins, one for each failure of a provider.
+    /// Returns a table that shows, for each reason that is a provider's fault, the latest login that was refused for
+    /// it.
     ///
     /// The logins are those of all instances.
     static func failures(_ reasons: [String], _ parts: [Part]) -> HTML {
@@ -97,7 +99,7 @@ enum InstancePart {
         return "\(missing)\(table)"
     }
 
-    /// Returns milliseconds with significant digits.
+    /// Returns a duration as text: below 10 ms unchanged, otherwise rounded to whole milliseconds.
     private static func time(_ value: JSONValue?) -> HTML {
         guard let milliseconds = value?.double else { return "–" }
         return milliseconds < 10 ? "\(String(milliseconds)) ms" : "\(Int(milliseconds.rounded())) ms"

@@ -25,7 +25,7 @@ extension Console {
         }
     }
 
-    /// Creates the body of the call from the form; empty fields are left out.
+    /// Creates the JSON body of the call that creates an invitation; empty form fields are left out.
     private static func invitation(in form: FormFields) throws(Failure) -> JSONObject {
         var document = JSONObject()
         func text(_ name: String) throws(Failure) -> String? {
@@ -166,7 +166,7 @@ extension Console {
         return "<h2>Invite a user</h2>\(form)"
     }
 
-    /// Returns an application's providers as choices.
+    /// Returns the providers of an application as options of a select element.
     func methods(of document: JSONObject) -> [(value: String, title: String)] {
         document.object("providers").members.map { ($0.key, methodTitle($0.key)) }
     }

@@ -6,7 +6,7 @@ import Pages
 
 /// The page on which operators create, rename and revoke an application's API keys.
 ///
-/// A key is shown once.
+/// The page shows a key only once, after its creation.
 extension Console {
     func mountKeys(on router: Router<ManagementContext>) {
         let keys: RouterPath = "/console/applications/{application}/keys"
@@ -105,7 +105,7 @@ extension Failure {
 }
 
 extension HTML {
-    /// A message about a new API key, with the key.
+    /// A message that shows a new API key.
     static func made(key: JSONObject) -> HTML {
         made(
             """

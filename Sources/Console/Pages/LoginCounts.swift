@@ -7,7 +7,7 @@ import Pages
 
 /// The numbers of logins in a period, from `GET logins/counts`.
 struct LoginCounts {
-    /// The numbers of logins by outcome.
+    /// The numbers of logins that created a user, that updated a user, and that were refused.
     struct Tally {
         var created: Int64 = 0
         var updated: Int64 = 0
@@ -15,7 +15,7 @@ struct LoginCounts {
 
         var all: Int64 { created + updated + refused }
 
-        /// The percentage of refused logins.
+        /// The percentage of logins that were refused.
         var refusedShare: String {
             guard all > 0, refused > 0 else { return "0 %" }
             let share = refused * 100 / all
@@ -40,19 +40,17 @@ struct LoginCounts {
     }
 
     private let since: JSONValue
-    /// The start of the first bar of the chart and the width of each bar, in milliseconds.
-    ///
-    /// If the response has no counts, they are 0 and 1.
+    /// The time at which the first bar of the chart begins, and the time that each bar covers, both in milliseconds.
     private let (start, width): (Int64, Int64)
     private var bars: [Int64: Tally] = [:]
     /// The numbers of logins by provider, or by login method for logins without a provider.
     private var kinds: [String: Tally] = [:]
-    /// The providers of the logins.
+    /// The providers by which users logged in during the period.
     private(set) var providers: Set<String> = []
     private(set) var total = Tally()
-    /// The number of logins that were counted and have no row in the log.
+    /// The number of logins that were counted but have no row in the log of logins.
     private var unlisted: Int64 = 0
-    /// The refusals, the most frequent first.
+    /// How many logins were refused for each reason, the most frequent first.
     let refusals: [Refusals]
 
     init(_ counts: JSONObject) {
@@ -77,23 +75,23 @@ struct LoginCounts {
         }
     }
 
-    /// The periods that a page offers, in hours.
+    /// The periods among which an operator can choose, in hours.
     static let spans: [(label: String, title: String, hours: String)] = [
         (label: "Hour", title: "of the last hour", hours: "1"), ("Day", "of the last day", "24"),
         ("Week", "of the last week", "168"),
     ]
 
-    /// Returns the period that the page's query names; a day by default.
+    /// Returns the period that the query of the page's URL names; by default, a day.
     static func span(_ visit: Visit) -> (label: String, title: String, hours: String) {
         spans.first { $0.hours == visit.query["hours"] } ?? spans[1]
     }
 
-    /// Returns links to the other periods of a page.
+    /// Returns links to the same page for the other periods.
     static func links(to path: String, _ query: [(name: String, value: String)], shown hours: String) -> HTML {
         .views("Times", spans.map { ($0.label, HTML.link(path, query + [("hours", $0.hours)]), $0.hours == hours) })
     }
 
-    /// A bar chart over time.
+    /// A bar chart of the numbers of logins over time.
     ///
     /// The tables of `byProvider` and `failures` show the same numbers.
     private var chart: HTML {
@@ -152,7 +150,7 @@ struct LoginCounts {
             """
     }
 
-    /// Returns the chart and the tables.
+    /// Returns the chart and the tables of the numbers of logins.
     ///
     /// If `filters` has an application, the links to the log lead to the logins of this application.
     func html(_ console: Console, _ filters: [(name: String, value: String)] = []) -> HTML {
@@ -169,7 +167,7 @@ struct LoginCounts {
         }
     }
 
-    /// The refusal reasons for which a provider is responsible, each once.
+    /// The reasons for which logins were refused through a provider's fault, each once.
     var ofProviders: [String] {
         let troubles: [Failure.Reason] = [
             .providerUnavailable, .providerTimeout, .providerRateLimited, .providerBadReply, .providerMisconfigured,
@@ -177,9 +175,9 @@ struct LoginCounts {
         return troubles.map(\.rawValue).filter { reason in refusals.contains { $0.reason == reason } }
     }
 
-    /// Returns a table of the most frequent failures.
+    /// Returns a table of the most frequent reasons for which logins were refused.
     ///
-    /// Each row has a remedy and a link to the logins with that failure.
+    /// Each row has a remedy, and a link to the logins that were refused for this reason.
     private func failures(_ console: Console, _ filters: [(name: String, value: String)]) -> HTML {
         let application = filters.first { $0.name == "application" }?.value
         let table = "Most frequent errors"

@@ -16,14 +16,14 @@ extension Console {
         }
     }
 
-    /// The filters of the log.
+    /// The filters by which an operator can search the log of logins.
     private static let filters: [(name: String, label: String)] = [
         (name: "application", label: "Application"), ("method", "Method"), ("provider", "Provider"),
         ("outcome", "Outcome"),
         ("reason", "Reason"), ("source", "Source"), ("user", "User id"),
     ]
 
-    /// The choices of each filter that has a fixed list of values.
+    /// The options of each filter that has a fixed list of values.
     private static let choices = [
         "method": ["provider", "password", "passkey", "guest", "server"], "outcome": ["created", "updated", "refused"],
         "reason": Failure.Reason.allCases.map(\.rawValue).sorted(),
@@ -78,10 +78,10 @@ extension Console {
         )
     }
 
-    /// Returns the logins after the login with the id in the path.
+    /// Returns the logins that came after the login whose id the path has.
     ///
-    /// If there are none, the response is 204 without a body. This response is cheap, since many pages may poll. If
-    /// there are more logins than a page shows, the response has the newest ones and a mark for the gap.
+    /// If there are none, the response is 204 without a body, which is cheap, since many browsers may poll. If there
+    /// are more logins than a page shows, the response has the newest ones, and says that others are missing.
     private func laterLogins(_ visit: Visit) async throws -> Response {
         let query = [Self.shown] + Self.wanted(visit)
         let found = try await visit.list(["logins"], query: query + [("after", visit.parameter("id"))])
@@ -93,7 +93,7 @@ extension Console {
         return Page.fragment(Self.live(found.items.reversed(), visit))
     }
 
-    /// Returns the newest logins, with the URL that the script polls for later ones.
+    /// Returns a list of the newest logins, with the URL from which the script requests later ones.
     private static func live(_ logins: [JSONObject], _ visit: Visit, isGap: Bool = false) -> HTML {
         let newest = logins.first?["id"]?.integer ?? 0
         return """
@@ -129,7 +129,7 @@ extension Console {
         return "<code>\(reason)</code>\(small(login["cause"]))\(remedy.html)"
     }
 
-    /// Returns a text on its own line; nil for none.
+    /// Returns an HTML element that shows a text in small letters on its own line; nil for no text.
     private static func small(_ value: JSONValue?) -> HTML? {
         value?.string.map { "<br><small><bdi>\($0)</bdi></small>" }
     }

@@ -2,13 +2,16 @@ import AdministrationAPI
 import Domain
 import Pages
 
-/// The remedy for a refused login: a short text, and a link to the page on which an operator can apply the remedy.
+/// The remedy for a refused login: a short text, and a link to the page of the console on which an operator can apply
+/// it.
 struct LoginRemedy {
     private let text: String
     private let place: String?
 
+    /// Finds the remedy.
+    ///
     /// - Parameters:
-    ///   - reason: The reason in the log.
+    ///   - reason: The reason for the refusal, as the log of logins names it.
     ///   - application: The application of the login; nil or empty for none.
     ///   - provider: The provider of the login.
     init(_ reason: String, application: String?, provider: String?) {

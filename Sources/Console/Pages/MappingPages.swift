@@ -27,13 +27,13 @@ extension Console {
         }
     }
 
-    /// The mapping as the operator typed it, and its preview.
+    /// The mapping as the operator typed it, and the preview of its effect.
     private struct MappingDraft {
         /// Whether the operator edits the mapping as JSON, not in the form.
         var isJSON = false
-        /// The typed entries; nil if the stored entries are unchanged.
+        /// The entries that the operator typed; nil if the operator has not changed the stored entries.
         var entries: JSONValue?
-        /// The JSON as it was typed.
+        /// The JSON text of the mapping, as the operator typed it.
         var text: String?
         var profile: String?
         var user = ""
@@ -42,15 +42,16 @@ extension Console {
         var refusal: Refusal?
     }
 
-    /// The provider's fields, the application's properties, and the stored mapping between them.
+    /// What the mapping editor shows: the provider's profile fields, the application's properties, and the stored
+    /// mapping.
     private struct MappingSides {
         let fields: [JSONObject]
         let sample: JSONValue
         let properties: [JSONObject]
         let entries: [JSONObject]
-        /// The entity tag (`ETag`) of the stored mapping; without a mapping, that of the application.
+        /// The entity tag (`ETag`) of the stored mapping; if there is no mapping, the tag of the application.
         let tag: String
-        /// The number of the stored revision; nil if the provider has no mapping.
+        /// The number of the mapping's stored revision; nil if the provider has no mapping.
         let revision: Int64?
         /// The warnings about the stored mapping.
         let warnings: [String]
@@ -141,7 +142,7 @@ extension Console {
         return .area("entries", "Entries: from a field of the provider to a property", text, rows: 16, hint: hint)
     }
 
-    /// Returns the fields for the preview's test data: a profile, or a user.
+    /// Returns the form fields with the test data of a preview: a profile, or a user.
     private func tryOut(_ draft: MappingDraft, _ sides: MappingSides) -> HTML {
         """
         <details class="try"\(" open", if: draft.isJSON || draft.profile != nil)><summary>Test data for the \
@@ -158,7 +159,7 @@ extension Console {
         """
     }
 
-    /// Returns the differences between the typed entries and those that another operator has saved meanwhile.
+    /// Returns HTML that shows how the typed entries differ from those that another operator has saved meanwhile.
     private static func conflict(_ typed: [JSONObject], _ stored: [JSONObject]) -> HTML {
         func entry(_ entries: [JSONObject], of property: String) -> JSONObject? {
             entries.first { $0["to"]?.string == property }
@@ -227,9 +228,9 @@ extension Console {
         }
     }
 
-    /// Returns the preview of a mapping.
+    /// Returns HTML that shows what a mapping would do at a login.
     ///
-    /// If some entries are invalid, the preview shows the valid entries and the problems.
+    /// If some entries are invalid, it shows the effect of the valid ones and the problems of the others.
     private static func preview(
         _ request: JSONObject,
         _ place: ProviderPlace,
@@ -251,9 +252,9 @@ extension Console {
         }
     }
 
-    /// Returns the outcome of the login in the preview.
+    /// Returns HTML that says what the login in the preview would do.
     ///
-    /// With `table`, it has a table with the value that each entry would write, and the reason.
+    /// With `table` true, a table shows for each entry the value that it would write, and the reason.
     static func summary(_ preview: JSONObject, table isWanted: Bool) -> HTML {
         let refusal = preview.object("refusal")["message"]?.string
         let missing = preview.strings("missingPermissions")
@@ -274,9 +275,9 @@ extension Console {
             """
     }
 
-    /// Returns the page of a revision.
+    /// Returns the page of one revision of a mapping.
     ///
-    /// It shows the differences from the active revision and offers a rollback.
+    /// It shows how the revision differs from the active one, and has a button that makes it active again.
     private func revisionPage(_ visit: Visit) async throws -> Page {
         let place = ProviderPlace(.mappings, visit)
         let number = visit.parameter("revision")

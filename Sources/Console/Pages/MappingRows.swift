@@ -2,22 +2,22 @@ import Domain
 import Encodings
 import Pages
 
-/// A mapping as a form.
+/// The form in which operators edit a mapping.
 ///
-/// The form has a row for each property, since at most one entry writes a property.
+/// The form has a row for each property of the application, since at most one entry of a mapping writes a property.
 struct MappingRows {
     let entries: [JSONObject]
     let properties: [JSONObject]
-    /// The outcome of each entry in the preview.
+    /// What each entry of the mapping does in the preview.
     let outcomes: [JSONObject]
     let problems: [Refusal.Problem]
 
     // MARK: What a form holds
 
-    /// Returns the entries that a form contains: first the stored ones in their order, then the others in the order of
-    /// the rows.
+    /// Returns the mapping entries that the operator has entered in the form.
     ///
-    /// Because the stored order is kept, saving an unchanged form creates no revision.
+    /// The entries that are already stored come first, in the stored order. The others follow in the order of the
+    /// form's rows. Because the stored order is kept, saving an unchanged form creates no revision.
     static func entries(of form: FormFields, properties: [JSONObject], stored: [JSONObject]) -> [JSONObject] {
         let values = Dictionary(form.all.map { ($0.name, $0.value) }) { first, _ in first }
         let types = Dictionary(
@@ -46,9 +46,10 @@ struct MappingRows {
         return known + entries.filter { entry in !known.contains { $0["to"] == entry["to"] } }
     }
 
-    /// Parses a typed default as a value of a type.
+    /// Parses the default that the operator typed for a property, as a value of the property's type.
     ///
-    /// A text that is not JSON of that type stays a text. The check of the mapping then validates this text.
+    /// If the text is not JSON of that type, it stays a text. The administration then validates this text with the
+    /// mapping.
     private static func value(_ text: String, of type: String) -> JSONValue {
         guard let value = try? JSONParser.parse(text, limits: .request) else { return .string(text) }
         switch (type, value) {
@@ -57,14 +58,14 @@ struct MappingRows {
         }
     }
 
-    /// Parses a transform: either JSON, or names that commas or spaces separate.
+    /// Parses the transform of an entry: JSON, or names separated by commas or spaces.
     private static func transform(_ text: String) -> JSONValue {
         if let value = try? JSONParser.parse(text, limits: .request) { return value }
         let names = text.split { $0 == "," || $0 == " " }.map { JSONValue.string(String($0)) }
         return names.count == 1 ? names[0] : .array(names)
     }
 
-    /// Returns a value as text for an input; reading the text gives the same value.
+    /// Returns a JSON value as the text of an input, from which the same value can be parsed.
     private static func typed(_ value: JSONValue?) -> String {
         switch value {
         case nil, .null?: ""
@@ -77,7 +78,7 @@ struct MappingRows {
 
     // MARK: The form
 
-    /// Returns the editor with its two sides: the provider's fields, and the properties with their entries.
+    /// Returns the editor: on one side the provider's fields, on the other the properties with their mapping entries.
     func editor(fields: [JSONObject]) -> HTML {
         let paths = fields.map { field -> HTML in
             let path = field.string("path")
@@ -136,9 +137,9 @@ struct MappingRows {
             """
     }
 
-    /// Returns the further options of an entry, folded.
+    /// Returns the further options of a mapping entry, collapsed.
     ///
-    /// The summary names the options that are set.
+    /// The visible line names the options that are set.
     private func options(of entry: JSONObject, _ property: String) -> HTML {
         func choice(_ name: String, _ label: String, _ choices: [(value: String, title: String)]) -> HTML {
             let options = HTML.options(choices, chosen: entry[name]?.string ?? "")
@@ -174,7 +175,7 @@ struct MappingRows {
         (value: "", title: "as in the profile"), ("keep", "keep the value"), ("clear", "clear the value"),
     ]
 
-    /// Returns a short text that names the options that are set.
+    /// Returns a short text that names the options that are set in a mapping entry.
     private static func words(_ entry: JSONObject) -> String {
         let sync = syncs.first { $0.value == (entry.string("sync")) }?.title ?? syncs[0].title
         let others: [String?] = [

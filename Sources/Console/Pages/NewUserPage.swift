@@ -94,9 +94,9 @@ extension Console {
     }
 }
 
-/// The typed values of a new user.
+/// What the operator typed into the form for a new user.
 private struct NewUserDraft {
-    /// How the new user will log in.
+    /// How the new user will get a password.
     enum Way: String, CaseIterable {
         case mail, password, none
 
@@ -111,11 +111,11 @@ private struct NewUserDraft {
 
     let way: Way
     let roles: [String]
-    /// The typed texts, by the names of properties.
+    /// The typed texts of properties, by the names of the properties.
     private(set) var typed: [String: String] = [:]
-    /// The problems that the page itself found in the typed texts, by the ids of fields.
+    /// The problems that the page itself found in the typed texts, by the ids of the form's fields.
     private(set) var problems: [String: String] = [:]
-    /// The body of the call of the administration API that creates the user.
+    /// The JSON body of the administration API's call that creates the user.
     private(set) var document: JSONObject
 
     init(_ form: FormFields, types: [(name: String, type: PropertyType)]) throws {
@@ -143,7 +143,7 @@ private struct NewUserDraft {
 }
 
 extension Refusal {
-    /// The problems of a new user, by the ids of the form's fields.
+    /// The problems for which the administration refused a new user, by the ids of the form's fields.
     ///
     /// Problems that concern no single field are left out.
     fileprivate var fieldsOfUser: [String: String] {

@@ -111,7 +111,7 @@ extension Console {
 }
 
 extension HTML {
-    /// A field for the name of an operator.
+    /// A form field for the name of an operator.
     static func operatorName(_ label: HTML, _ name: String, _ attributes: HTML = "") -> HTML {
         .field(
             "name",
@@ -122,7 +122,7 @@ extension HTML {
         )
     }
 
-    /// A message about a new operator, with the token.
+    /// A message that shows the token of a new operator.
     static func made(operator made: JSONObject) -> HTML {
         self.made(
             """

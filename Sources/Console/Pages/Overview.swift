@@ -3,15 +3,15 @@ import Encodings
 import Hummingbird
 import Pages
 
-/// The overview: findings of `doctor`, numbers of logins, providers and applications.
+/// The console's overview: the problems that `doctor` finds, numbers of logins, providers and applications.
 extension Console {
     func mountOverview(on router: Router<ManagementContext>) {
         page("/console", on: router) { visit in try await overview(visit) }
     }
 
-    /// Returns the overview.
+    /// Returns the overview page.
     ///
-    /// Its parts are independent: a slow or refused part does not affect the others.
+    /// Its parts are independent: if the data of one part are slow or refused, the others are still shown.
     private func overview(_ visit: Visit) async throws -> Page {
         let span = LoginCounts.span(visit)
         async let findings = visit.part(["doctor"])
@@ -64,7 +64,7 @@ extension Console {
             """
     }
 
-    /// Returns the last refused login for each of the reasons.
+    /// Returns, for each of the given reasons, the last login that was refused for it.
     private static func lastFailures(_ reasons: [String], _ visit: Visit) async throws -> [Part] {
         try await withThrowingTaskGroup(of: (Int, Part).self) { group in
             for (index, reason) in reasons.enumerated() {

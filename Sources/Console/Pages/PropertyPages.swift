@@ -21,7 +21,7 @@ extension Console {
         }
     }
 
-    /// The form of a property's declaration, without the name.
+    /// The form in which an operator declares or changes a property, without the field for its name.
     private static let propertyForm = DescribedForm(Property.description.shape.fields)
 
     private func propertiesPage(

@@ -1,14 +1,14 @@
 import Encodings
 import Pages
 
-/// The addresses of the service that an operator enters at a provider, with buttons to copy them.
+/// The URLs of this service that an operator enters at a provider, with buttons that copy them.
 ///
-/// They are the addresses in docs/operations/install.md.
+/// docs/operations/install.md lists the same URLs.
 struct ProviderAddresses {
     private let application: String
     private let provider: String
     private let kind: ProviderCard?
-    /// The API key.
+    /// The application's API key, which is part of the URLs.
     ///
     /// Nil if it is unknown, since the service stores only the key's hash.
     private let key: String?
@@ -31,13 +31,12 @@ struct ProviderAddresses {
         hasAccountPage = settings?["pages"]?.object?["account"]?.bool ?? false
     }
 
-    /// Placeholders for unknown values.
+    /// The placeholders in the URLs for an API key and a host that the console does not know.
     static let (unknownKey, unknownHost) = ("KEY", "https://YOUR-HOST")
 
     private var server: String { publicURL ?? Self.unknownHost }
 
-    /// A row for each address: the page in the provider's own console, the title of the field on that page, and the
-    /// address.
+    /// A row for each URL: the page in the provider's own console, the title of the field on that page, and the URL.
     private var rows: [(place: String, name: String, address: String)] {
         let path = "/users/oauth/\(provider)"
         let base = "\(server)/\(application)/\(key ?? Self.unknownKey)\(path)"
@@ -49,7 +48,7 @@ struct ProviderAddresses {
         return returns + callbacks
     }
 
-    /// Whether the operator has no address to enter at the provider.
+    /// Whether there is no URL that the operator has to enter at the provider.
     var isEmpty: Bool { rows.isEmpty }
 
     var html: HTML {
@@ -69,7 +68,7 @@ struct ProviderAddresses {
             """
     }
 
-    /// Returns the explanation of the placeholders.
+    /// Returns a text that explains which placeholders the operator must replace in the URLs.
     static func placeholders(key: String?, publicURL: String?) -> HTML {
         """
         \("<p class=\"fine\">\(unknownKey) stands for an API key, which is shown only when it is created.</p>", if: key == nil)\

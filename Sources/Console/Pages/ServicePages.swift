@@ -5,7 +5,8 @@ import Hummingbird
 import NIOCore
 import Pages
 
-/// The page of the whole service: encrypted secrets by master key, keys of signed tokens, background work and mails.
+/// The page about the whole service: the secrets that each master key encrypts, signing keys, background work and
+/// mails.
 extension Console {
     func mountService(on router: Router<ManagementContext>) {
         page("/console/service", on: router) { visit in try await service(visit) }
@@ -91,7 +92,7 @@ extension Console {
         )
     }
 
-    /// Returns the outcome of a test mail.
+    /// Returns HTML that shows whether a test mail was sent.
     private static func outcome(_ sent: JSONObject) -> HTML {
         let answer = sent["answer"]?.string.map { " It says: \($0)" as HTML }
         guard sent.string("outcome") == "accepted" else {
@@ -113,7 +114,7 @@ extension Console {
         )
     }
 
-    /// Returns the state of the background work.
+    /// Returns HTML that shows the state of the background work, such as purging expired data.
     private static func background(_ background: JSONObject) -> HTML {
         let instance = background["instance"]?.object
         let trouble = instance?["blocked"]?.object.map { round -> HTML in
@@ -146,9 +147,9 @@ extension Console {
             """
     }
 
-    /// Returns the number of secrets that each master key encrypts.
+    /// Returns HTML that shows how many secrets each master key encrypts.
     ///
-    /// There are several keys during a rotation.
+    /// During a rotation there are several master keys.
     private static func secrets(_ secrets: JSONObject) -> HTML {
         let current = secrets["current"]?.string
         let encrypted = secrets.objects("secrets")

@@ -46,7 +46,7 @@ extension Console {
 
     private static let sections = ApplicationSettings.description.shape.sections
 
-    /// Returns the section with the given id; the first section if no section has this id.
+    /// Returns the section of settings with the given id; the first section if none has this id.
     private static func section(_ id: String?) -> ObjectShape.Section {
         sections.first { $0.id == id } ?? sections[0]
     }
@@ -92,9 +92,9 @@ extension Console {
         return page.answering(refusal)
     }
 
-    /// Returns the alert for a refusal.
+    /// Returns the alert that says why an operator's change was refused.
     ///
-    /// It has advice if another operator has changed the application meanwhile.
+    /// If another operator has changed the application meanwhile, the alert says what to do.
     private static func alert(_ refusal: Refusal) -> HTML {
         guard refusal.isOutdated else { return refusal.alert }
         return """
@@ -105,15 +105,15 @@ extension Console {
 
     // MARK: A provider
 
-    /// The options of a provider, as the schema of its kind describes them.
+    /// The stored options of a provider, and the form in which an operator changes them.
     private struct ProviderSettings {
         let stored: JSONObject?
         let tag: String
         let kind: String
         let form: DescribedForm
-        /// The fields of an app: first its id, then its secret and others.
+        /// The fields of an app: first the app's id, then its secret and others.
         private let appFields: [FieldDescription]
-        /// The addresses of the service that an operator enters at the provider.
+        /// The URLs of this service that an operator enters at the provider.
         let addresses: ProviderAddresses
 
         init(_ place: ProviderPlace, _ visit: Visit, kind chosen: String?) async throws {
@@ -145,17 +145,17 @@ extension Console {
 
         private var apps: [JSONObject] { stored?["apps"]?.array?.compactMap(\.object) ?? [] }
 
-        /// The name of the field with an app's id.
+        /// The name of the form field with the id of an app.
         private var id: String { appFields.first?.name ?? "" }
 
-        /// Returns the number of an app's row in a form.
+        /// Returns the number of the form's row for a stored app; nil if the form has no such row.
         ///
-        /// Each row names its original app; a new row has an empty name.
+        /// Each row contains the original id of its app. In the row for a new app, this id is empty.
         private static func row(of app: String, in form: FormFields) throws -> Int? {
             try (0...100).first { try form.value("app-\($0)-was") == app }
         }
 
-        /// Returns the stored apps with the changes of a form; nil if the form changes nothing.
+        /// Returns the provider's stored apps with the changes from the form; nil if the form changes nothing.
         func apps(changedBy form: FormFields) throws -> [JSONValue]? {
             var isChanged = false
             let changed = try (apps + [JSONObject()]).compactMap { app -> JSONValue? in
@@ -178,7 +178,7 @@ extension Console {
             return isChanged ? changed : nil
         }
 
-        /// Returns a row for each app and one for a new app, with the typed values.
+        /// Returns a form row for each app, and one for a new app, filled with what the operator has typed.
         func rows(_ typed: FormFields?) throws -> [HTML] {
             try (apps + [JSONObject()]).enumerated().map { row, app in
                 let known = app[id]?.string ?? ""
@@ -276,7 +276,7 @@ extension Console {
         }
     }
 
-    /// Returns the result of the provider's check for each app.
+    /// Returns HTML that shows for each app whether the provider accepts its id and secret.
     static func verdict(_ check: JSONObject) -> HTML {
         let rows = (check["apps"]?.array ?? []).compactMap(\.object).map { app -> [HTML] in
             let isWell = app["ok"]?.bool ?? false
@@ -295,13 +295,13 @@ extension Console {
 }
 
 extension Visit {
-    /// Asks a provider whether the application's apps are valid, for at most `Part.timeout`.
+    /// Asks the provider whether the ids and secrets of the application's apps are valid, for at most `Part.timeout`.
     func check(_ place: ProviderPlace) async throws -> Part {
         try await part(.init(.post, place.call + ["check"]))
     }
 }
 
-/// The address of an application's provider, or of its mapping, in the console and in the administration API.
+/// The path of an application's provider, or of its mapping, in the console and in the administration API.
 struct ProviderPlace {
     enum Part: String {
         case providers

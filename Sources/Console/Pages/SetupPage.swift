@@ -4,9 +4,10 @@ import Encodings
 import Hummingbird
 import Pages
 
-/// The guided setup, from an app id and its secret to the first login.
+/// The guided setup of an application, from a Facebook app's id and secret to the first login.
 ///
-/// The page reads its state from the application. So any operator can leave the setup and continue it at any time.
+/// The page derives from the application's configuration which steps are done. So any operator can leave the setup and
+/// continue it later.
 extension Console {
     func mountSetup(on router: Router<ManagementContext>) {
         let path: RouterPath = "/console/applications/{application}/setup"
@@ -22,13 +23,13 @@ extension Console {
         }
     }
 
-    /// The outcome of a step of the guided setup, after its form was sent.
+    /// The result of one step of the guided setup, after the operator has sent its form.
     private struct SetupOutcome {
         let step: String
         var refusal: Refusal?
-        /// The new API key, which is shown once.
+        /// The new API key, which the console shows only once.
         var key: JSONObject?
-        /// The preview of a login.
+        /// The preview of what a login would do.
         var preview: JSONObject?
     }
 
@@ -58,13 +59,13 @@ extension Console {
         }
     }
 
-    /// The usual entries of a mapping: the field, the property and its type.
+    /// The mapping entries that the guided setup offers, each with the profile field, the property and its type.
     private static let usual = [
         ("email", "email", "STRING"), ("name", "name", "STRING"), ("first_name", "givenName", "STRING"),
         ("last_name", "familyName", "STRING"), ("picture.data.url", "avatar", "TEXT"),
     ]
 
-    /// The provider whose kind the guide is for.
+    /// The name of the provider that the guided setup creates.
     private static let provider = "facebook"
 
     private func carryOut(_ outcome: inout SetupOutcome, _ form: FormFields, _ visit: Visit) async throws {
@@ -137,7 +138,7 @@ extension Console {
             tag: stored.tag ?? "",
             visit: visit
         )
-        /// Returns the value that the operator typed, if the step was refused.
+        /// Returns what the operator typed into a field of a step whose form was refused; nil for other steps.
         func typed(_ step: String, _ name: String) throws -> String? {
             outcome?.step == step ? try form?.value(name) : nil
         }
@@ -185,7 +186,7 @@ extension Console {
 }
 
 extension Console {
-    /// Returns the result of the provider's check of the apps; nil if the page does not ask the provider.
+    /// Returns whether the provider accepts the apps' ids and secrets; nil if the page does not ask the provider.
     private func verdict(on apps: [JSONObject], _ visit: Visit) async throws -> Part? {
         guard !apps.isEmpty, visit.role >= .editor else { return nil }
         return try await visit.check(ProviderPlace(.providers, visit, provider: Self.provider))
@@ -198,7 +199,7 @@ extension Console {
     }
 }
 
-/// The HTML of each step of the guided setup.
+/// Creates the HTML of each step of the guided setup.
 private struct SetupSteps {
     let path: String
     let application: String
@@ -290,7 +291,7 @@ private struct SetupSteps {
         return "\(preview.map { Console.summary($0, table: true) } ?? "")\(form)"
     }
 
-    /// Returns examples of how clients log in.
+    /// Returns the step of the guided setup that shows examples of how clients log in.
     func call(_ key: String?, at publicURL: String?, _ hasLogins: Bool) -> HTML {
         let server = publicURL ?? ProviderAddresses.unknownHost
         let known = key ?? ProviderAddresses.unknownKey

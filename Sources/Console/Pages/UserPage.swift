@@ -4,7 +4,7 @@ import Encodings
 import Hummingbird
 import Pages
 
-/// The page of one user, with everything that the service stores about the user, and with the actions on the user.
+/// The page of one user, with everything that the service stores about the user, and buttons for actions on the user.
 extension Console {
     func mountUser(on router: Router<ManagementContext>) {
         let person: RouterPath = "/console/applications/{application}/users/{objectId}"
@@ -24,7 +24,9 @@ extension Console {
         }
     }
 
-    /// Returns the call that a button makes, and the notice after it; nil for an unknown button.
+    /// Returns the administration API's call that a button stands for, and the notice to show after it.
+    ///
+    /// Nil for an unknown button.
     private func call(_ form: FormFields, _ place: UserPlace) throws -> (AdministrationCalls.Call, Notice)? {
         let tag = try form.value("tag")
         let what = try form.text("what")
@@ -87,9 +89,9 @@ extension Console {
     private static let moments = ["created", "updated", "lastLogin"]
 }
 
-/// The parts of a user's page.
+/// Creates the parts of a user's page.
 ///
-/// A button is left out if the administration would refuse its call.
+/// It leaves out each button whose call the administration would refuse.
 private struct UserView {
     let place: UserPlace
     let person: JSONObject
@@ -107,9 +109,9 @@ private struct UserView {
         )
     }
 
-    /// Returns a folded form for an irreversible action.
+    /// Returns a collapsed form for an irreversible action.
     ///
-    /// The action needs two clicks.
+    /// The operator clicks twice: to open the form, and on its button.
     private func graveButton(_ action: String, _ what: [(String, String)], _ label: String, _ word: String) -> HTML {
         "<details><summary>\(word)</summary>\(button(action, what, label, isGrave: true))</details>"
     }
@@ -141,7 +143,7 @@ private struct UserView {
         return "\(change)\(erase, if: visit.role >= .owner)"
     }
 
-    /// Returns the user's roles, and the application's roles that the user does not have.
+    /// Returns HTML with the user's roles, and with the application's roles that the user does not have.
     func roles(of known: [String]) -> HTML {
         let given = person.strings("roles")
         let isOwner = visit.role >= .owner

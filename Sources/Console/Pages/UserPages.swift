@@ -17,7 +17,7 @@ extension Console {
         mountUserProperties(on: router)
     }
 
-    /// The fields that a search may use, in addition to indexed properties.
+    /// The fields of users by which operators can search, in addition to indexed properties.
     private static let searches = [
         ("email", "E-mail address"), ("name", "Part of the name"), ("objectId", "objectId"),
         ("subject", "Id at a provider"),
@@ -105,7 +105,7 @@ extension Console {
 
     // MARK: Many at once
 
-    /// An action on many users, with its title.
+    /// An action that operators can apply to many users at once.
     private enum Treatment: String, CaseIterable {
         case disable, enable, signOut, export, erase
 
@@ -120,10 +120,10 @@ extension Console {
         }
     }
 
-    /// Returns the list as a form, in which operators choose users and an action.
+    /// Returns a form with the list of users, in which operators select users and an action.
     ///
-    /// If scripts run, a script takes over and processes one user after the other. The Enter key presses the first
-    /// button of a form. So the first button does nothing.
+    /// If scripts run, a script processes one user after the other instead of sending the form. The Enter key would
+    /// press the form's first button. So the first button does nothing.
     private static func choice(_ list: HTML, of application: String, at path: String, _ visit: Visit) -> HTML {
         let buttons = Treatment.allCases.filter { $0 != .erase }.map { treatment -> HTML in
             "<button name=\"do\" value=\"\(treatment)\">\(treatment.title)</button>"
@@ -149,13 +149,13 @@ extension Console {
         )
     }
 
-    /// The element in which a script shows its progress.
+    /// The HTML element in which the script for many users shows its progress.
     static let progress: HTML = """
         <div class="progress" hidden><progress max="1" value="0" aria-label="Progress"></progress>
         <p role="status"></p><button type="button" class="stop">Stop</button><ul class="failures"></ul></div>
         """
 
-    /// Applies an action to each chosen user, whatever the user's current state, and shows the outcomes.
+    /// Applies an action to each selected user, whatever the user's current state, and shows the result for each.
     private func treat(_ visit: Visit, _ form: FormFields) async throws -> Outcome {
         let application = visit.application
         let people = form.texts("user")
@@ -211,7 +211,7 @@ extension Console {
     }
 }
 
-/// The address of a user in the console and in the administration API.
+/// The path of a user in the console and in the administration API.
 struct UserPlace {
     let application: String
     let id: String
@@ -228,10 +228,10 @@ struct UserPlace {
     var path: String { consolePath("applications", application, "users", id) }
     var call: [String] { ["applications", application, "users", id] }
 
-    /// The links to the pages above the user's page.
+    /// The links to the pages above the user's page, for its breadcrumb navigation.
     var trail: [(title: String, path: String)] { Console.usersTrail(of: application) }
 
-    /// Returns the call that disables or enables the user.
+    /// Returns the administration API's call that disables or enables the user.
     func change(to status: String, tag: String?) -> AdministrationCalls.Call {
         .init(.patch, call, body: .object(["user": .object(["userStatus": .string(status)])]), tag: tag)
     }

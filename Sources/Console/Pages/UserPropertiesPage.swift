@@ -4,12 +4,12 @@ import Encodings
 import Hummingbird
 import Pages
 
-/// The page of a user's properties.
+/// The page on which an operator changes a user's properties.
 ///
-/// The type of each property determines its field.
+/// The type of each property determines its form field.
 ///
-/// The form carries its original values and sends only the changed ones. If another operator has changed the same
-/// property meanwhile, the page shows its current value beside the typed one. Every other field shows the current
+/// The form contains its original values and sends only the changed ones. If another operator has changed the same
+/// property meanwhile, the page shows the current value beside the typed one. Every other field shows the current
 /// value.
 extension Console {
     func mountUserProperties(on router: Router<ManagementContext>) {
@@ -97,15 +97,15 @@ extension Console {
     }
 }
 
-/// The typed values of properties.
+/// What the operator typed in the form of a user's properties.
 private struct PropertiesDraft {
     let tag: String?
-    /// The texts that the form had before the operator changed any.
+    /// The text that each form field had before the operator changed it.
     let was: JSONObject
     private var typed: [String: String] = [:]
-    /// The changed values as JSON.
+    /// The changed properties, as JSON for the administration API.
     private(set) var patch = JSONObject()
-    /// The problems of typed texts that should be JSON and are not.
+    /// The problems of typed texts that should be JSON and are not, by the names of the properties.
     private(set) var problems: [String: String] = [:]
 
     init(_ form: FormFields, types: [(name: String, type: PropertyType)]) throws {
@@ -127,9 +127,9 @@ private struct PropertiesDraft {
     /// Returns the typed text of a changed property; nil for an unchanged one.
     func typedOver(_ name: String) -> String? { typed[name] }
 
-    /// Replaces each line break by a line feed.
+    /// Replaces each line break (CR LF) by a line feed.
     ///
-    /// Browsers send a line break as two characters.
+    /// Browsers send a line break in a text area as two characters.
     private static func lines(_ text: String) -> String {
         text.replacing("\r\n", with: "\n").replacing("\r", with: "\n")
     }
@@ -141,12 +141,12 @@ struct PropertyField {
     let type: PropertyType
     let text: String
     let problem: String?
-    /// Whether every user must have a value.
+    /// Whether every user must have a value of the property.
     var isRequired = false
 
     static func id(of name: String) -> String { "property-\(name)" }
 
-    /// Returns a value as the text of its field; empty for none.
+    /// Returns a property's value as the text of its form field; empty if there is no value.
     static func text(of value: JSONValue, _ type: PropertyType) -> String {
         switch (type, value) {
         case (_, .null): ""
@@ -156,9 +156,9 @@ struct PropertyField {
         }
     }
 
-    /// Parses a typed text as JSON.
+    /// Parses the text that an operator typed for a property as JSON.
     ///
-    /// The administration checks whether the value fits the type.
+    /// The administration checks whether the value fits the property's type.
     ///
     /// - Throws: `malformed_request` for text that is not JSON.
     static func value(of text: String, _ type: PropertyType) throws -> JSONValue {
@@ -166,9 +166,9 @@ struct PropertyField {
         return try Console.parsed(text, "value")
     }
 
-    /// Returns the field.
+    /// Returns the HTML of the form field.
     ///
-    /// If the current value differs from the original one, the field shows the current value, too.
+    /// If another operator has changed the value meanwhile, the field also shows that current value.
     func html(now: String?) -> HTML {
         let id = Self.id(of: name)
         return .labelled(
@@ -202,9 +202,9 @@ struct PropertyField {
         "<input type=\"\(kind)\" \(attributes) value=\"\(text)\" autocomplete=\"off\">"
     }
 
-    /// Returns a text area.
+    /// Returns a text area for a property's value.
     ///
-    /// Its first line break is for HTML, which ignores a line break at the start of the element.
+    /// The element begins with an additional line break, because HTML ignores a line break at its start.
     private func area(_ attributes: HTML, rows: Int) -> HTML {
         "<textarea \(attributes) rows=\"\(rows)\" autocomplete=\"off\">\n\(text)</textarea>"
     }

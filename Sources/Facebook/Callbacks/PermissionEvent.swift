@@ -4,7 +4,7 @@ package import Encodings
 /// The changes that a webhook of the object `permissions` reports about one user (docs/protocols/facebook.md §5.4).
 package struct PermissionEvent: Sendable, Equatable {
     package enum Change: Sendable, Equatable {
-        /// The user has removed the app.
+        /// The user has removed the app at Facebook.
         case disconnected
         case granted(String)
         case revoked(String)

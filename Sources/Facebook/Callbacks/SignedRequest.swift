@@ -27,7 +27,7 @@ package struct SignedRequest: Sendable, Equatable {
     package static let maxBytes = 16_384
     /// The seconds from the signing of a request to its expiry.
     package static let lifetime: Int64 = 86_400
-    /// The seconds by which Facebook's clock may be ahead of ours.
+    /// The number of seconds by which Facebook's clock may be ahead of the service's clock.
     package static let clockTolerance: Int64 = 300
 
     /// Verifies a request.

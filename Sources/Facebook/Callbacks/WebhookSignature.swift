@@ -1,7 +1,7 @@
 package import Domain
 import Encodings
 
-/// The signature of a webhook's body in `X-Hub-Signature-256` (docs/protocols/facebook.md §5.4).
+/// Verifies the signature of a webhook's body in `X-Hub-Signature-256` (docs/protocols/facebook.md §5.4).
 package enum WebhookSignature {
     /// Returns the app whose secret signed a body.
     ///

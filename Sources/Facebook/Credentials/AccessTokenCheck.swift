@@ -1,11 +1,12 @@
 package import Domain
 import Encodings
 
-/// The check of a Facebook access token.
+/// Decides whether a Facebook access token is valid for a login.
 ///
-/// Graph's responses to `debug_token` and `/me` must agree with each other and with the application (decision D2).
+/// Graph's responses to `debug_token` and `/me` must agree with each other and with the application's app (decision
+/// D2).
 package enum AccessTokenCheck {
-    /// The outcome of the check.
+    /// The result of checking an access token.
     package enum Verdict: Sendable {
         /// Facebook confirms that the token is for this app and this user.
         case accepted(VerifiedIdentity)
@@ -17,9 +18,9 @@ package enum AccessTokenCheck {
     /// Returns the verdict on one token for one app, from Graph's two responses.
     ///
     /// Times are compared without tolerance. Facebook decides by its own clock, in `is_valid`, whether a token has
-    /// expired. The comparison of `expires_at` with our clock is a second check, against contradictory responses. A
-    /// tolerance of a minute would weaken that check. It would help only tokens that expire within the error of our
-    /// clock.
+    /// expired. The comparison of `expires_at` with the service's clock is a second check, against contradictory
+    /// responses. A tolerance of a minute would weaken that check. It would help only tokens that expire within the
+    /// error of the service's clock.
     ///
     /// - Parameters:
     ///   - evidence: The responses of Graph.
@@ -169,9 +170,9 @@ package enum AccessTokenCheck {
     ///
     /// If `debug_token` failed for a passing reason and `/me` gave a verdict on the credential or the request, the
     /// verdict of `/me` is reported: a retry would not change the verdict. If `debug_token` says that the app is
-    /// misconfigured, the misconfiguration is reported: with a wrong secret, our `appsecret_proof` is wrong, and `/me`
-    /// refuses even a good token. If only `/me` refuses the proof, no misconfiguration is reported, since our proof
-    /// does not fit a token of another app either.
+    /// misconfigured, the misconfiguration is reported: with a wrong secret, the service's `appsecret_proof` is wrong,
+    /// and `/me` refuses even a good token. If only `/me` refuses the proof, no misconfiguration is reported, since the
+    /// proof does not fit a token of another app either.
     private static func weightier(_ inspection: Failure, _ profile: AccessTokenEvidence.Profile) -> Failure {
         guard case .failed(let profile) = profile, inspection.reason.isTemporary, profile.reason.isVerdict else {
             return inspection
@@ -189,9 +190,7 @@ extension Failure.Reason {
         }
     }
 
-    /// Whether the reason is about the credential or the request.
-    ///
-    /// A retry does not change such a reason.
+    /// Whether the reason concerns the credential or the request, so that a retry would fail for the same reason.
     fileprivate var isVerdict: Bool {
         switch self {
         case .credentialInvalid, .credentialExpired, .credentialRevoked, .credentialWrongKind, .userActionRequired,

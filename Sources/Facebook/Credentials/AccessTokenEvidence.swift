@@ -4,7 +4,7 @@ import Providers
 
 /// Graph's response about an access token, from `debug_token`.
 ///
-/// The request was authorized by our app token.
+/// The app's own token (app id and secret) authorized the request.
 ///
 /// See docs/protocols/facebook.md §1.2.
 package struct TokenInspection: Sendable {
@@ -54,10 +54,10 @@ package struct TokenInspection: Sendable {
 ///
 /// The token is accepted only if both responses agree (decision D2).
 package struct AccessTokenEvidence: Sendable {
-    /// The outcome of `debug_token`.
+    /// What Graph's response to `debug_token` says about an access token.
     package indirect enum Inspection: Sendable {
         case token(TokenInspection)
-        /// Graph said that the token was issued for an app other than ours.
+        /// Graph said that the token was issued for an app other than the requesting one.
         case otherApp
         case failed(Failure)
     }
@@ -77,9 +77,9 @@ package struct AccessTokenEvidence: Sendable {
     }
 }
 
-/// The call of `debug_token`, which describes a token.
+/// The request to `debug_token`, which describes a token.
 ///
-/// Our app token authorizes the call.
+/// The app's own token (app id and secret) authorizes the request.
 ///
 /// See docs/protocols/facebook.md §1.2.
 enum TokenInspectionCall {
@@ -132,7 +132,9 @@ enum TokenInspectionCall {
     }
 }
 
-/// Typed reading of members of Graph's JSON. A member of the wrong type makes the whole response invalid.
+/// Methods that read members of Graph's JSON with the expected type.
+///
+/// A member of another type makes the whole response invalid.
 extension GraphReply {
     private static let maxTextBytes = 128
 
@@ -188,8 +190,9 @@ extension JSONValue {
     }
 }
 
-/// The call of `/me`, which returns the token's user with the fields that the mapping reads (docs/protocols/facebook.md
-/// §2).
+/// The request to `/me`, which returns the token's user with the fields that the mapping reads.
+///
+/// See docs/protocols/facebook.md §2.
 enum ProfileFetch {
     /// Returns the `/me` request for fields of the token's user.
     ///

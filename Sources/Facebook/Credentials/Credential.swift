@@ -10,8 +10,9 @@ package enum Credential: Sendable {
     case idToken(Secret, nonce: Secret?)
     /// A single-use authorization code. It is exchanged for an access token.
     case code(Secret, redirectURI: String, codeVerifier: Secret?)
-    /// The single-use code of a login through the server, and the verifier for the challenge that the client sent at
-    /// the beginning.
+    /// The single-use code from the end of a login in a dialog that this service opened, with the PKCE verifier.
+    ///
+    /// The verifier must fit the challenge that the client sent at the beginning.
     case loginCode(Secret, codeVerifier: Secret?)
 }
 
@@ -98,7 +99,7 @@ extension Credential {
     }
 }
 
-/// The kind of a token, as its form shows before Facebook is asked (docs/protocols/facebook.md §4.6).
+/// The kind of a token, which its form shows before any request to Facebook (docs/protocols/facebook.md §4.6).
 ///
 /// Apps often have several tokens and send the wrong one, so each kind has an error of its own. Only the form decides
 /// how a token is verified. A token is never tried as another kind.
@@ -109,10 +110,10 @@ package enum CredentialShape: Sendable, Equatable, CaseIterable {
     case idToken
     /// A text with a `|`: an app token (`id|secret`), a client token, or a user token of a former format.
     case appOrClientToken
-    /// Any other form. Graph decides about the token.
+    /// Any other form; only Graph can say what the token is.
     ///
     /// If the user denies tracking, the iOS SDK has a placeholder of such a form. A future format of Facebook would
-    /// also be here.
+    /// also count as this kind.
     case unknown
 
     /// Determines the kind from the bytes in linear time.

@@ -2,16 +2,15 @@ import Domain
 import Encodings
 import SignedTokens
 
-/// The claims of an ID token as fields of a Graph user.
+/// Converts the claims of an ID token to the fields that a user has in the Graph API.
 ///
-/// So one mapping works for ID tokens and for profiles from Graph (docs/protocols/facebook.md §4.3).
+/// One mapping then works for ID tokens and for profiles from Graph (docs/protocols/facebook.md §4.3).
 ///
-/// A claim of an unexpected type is left out, like an absent claim. The expected types are those that Facebook's SDKs
-/// expect.
+/// A claim whose type Facebook's SDKs would not expect is left out, like an absent claim.
 struct IDTokenProfile {
     /// The claims under the names of Graph's fields.
     let fields: JSONObject
-    /// The permissions that the user must have granted, given these claims.
+    /// The permissions that the user must have granted, since the ID token has claims that need them.
     let scopes: [String]
 
     init(claims: JSONObject, subject: Subject) {

@@ -80,9 +80,9 @@ extension GraphClient {
     }
 }
 
-/// The call of `/{app id}`, which returns the app.
+/// The request to `/{app id}`, which returns the app.
 ///
-/// The app's own token authorizes the call.
+/// The app's own token (app id and secret) authorizes the request.
 enum AppNode {
     /// The text that the check of an app sends to `debug_token` in place of a token.
     ///

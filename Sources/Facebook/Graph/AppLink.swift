@@ -9,10 +9,10 @@ import Providers
 ///
 /// Concurrent logins share one object.
 final class AppLink: Sendable {
-    /// The key of an `AppLink`: a Facebook app in one application.
+    /// The key under which an `AppLink` is kept: a Facebook app in one application.
     ///
-    /// If two applications have the same app, each has a state of its own. So neither can harm the other by its
-    /// settings.
+    /// If two applications use the same app, each has an `AppLink` of its own. So the settings of one cannot harm the
+    /// other.
     struct Key: Hashable {
         let application: ApplicationID
         let app: ProviderAppID
@@ -41,7 +41,7 @@ final class AppLink: Sendable {
         usageGauges = UsageGauges(key)
     }
 
-    /// Decides whether a login may send requests.
+    /// Asks the circuit breaker whether a login may send requests for the app to Graph.
     ///
     /// - Throws: The failure to report if the circuit breaker refuses the login.
     func pass() throws(Failure) -> CircuitBreaker.Pass {
@@ -110,7 +110,7 @@ extension AppLink.State {
     }
 }
 
-/// The sender of requests to Graph: an app with its secret, and the settings of the application.
+/// What requests to Graph are sent with: an app with its secret, and the settings of the application.
 struct GraphCaller {
     let app: ProviderApp
     let settings: FacebookSettings

@@ -2,7 +2,7 @@ import Domain
 import Providers
 
 extension AppCheck.Outcome {
-    /// Creates the outcome from Graph's error for an app token.
+    /// Creates the result of an app's check from the error with which Graph refused the app token.
     init(_ error: GraphError, in reply: GraphReply, to caller: GraphCaller) {
         let fault = reply.fault(error, of: .appToken, isGraphToken: false)
         guard fault.isVerdict else {
@@ -24,7 +24,8 @@ extension AppCheck.Outcome {
 
 /// The problem that Graph has with an app's settings (docs/protocols/facebook.md §1.2, §1.3 and §3.4).
 ///
-/// The text of Graph's error decides, since one code has several causes. Our messages never contain Graph's text.
+/// The text of Graph's error decides, since one code has several causes. The service's messages never contain Graph's
+/// text.
 struct AppProblem {
     let error: GraphError
     let app: ProviderAppID

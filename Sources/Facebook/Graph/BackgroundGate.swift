@@ -1,14 +1,12 @@
 import Providers
 
-/// The limit on background requests to Graph for one app.
-///
-/// It lets logins come first.
+/// Limits background requests to Graph for one app, so that logins come first.
 ///
 /// Background requests never probe whether Graph works again. Only logins do. The gate counts failures of background
 /// requests itself: they do not open the circuit breaker for logins. At half of the app's rate limit, as Graph reports
 /// it, background requests become slow. At three quarters they stop, long before Graph refuses requests.
 ///
-/// A pure state machine: times are arguments.
+/// The gate is a pure state machine: times are arguments.
 struct BackgroundGate: Sendable {
     typealias Instant = ContinuousClock.Instant
 

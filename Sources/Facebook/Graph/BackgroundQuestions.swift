@@ -4,14 +4,14 @@ package import Providers
 // Background requests to Graph. No request is retried here, since background work has retries of its own.
 
 extension GraphClient {
-    /// Returns how fast background requests for an app may be sent.
+    /// Returns how fast background work may send requests to Graph for an app.
     ///
-    /// While the circuit breaker refuses logins, it is `none`.
+    /// The pace is `none` while the circuit breaker refuses logins.
     package func backgroundPace(of app: ProviderAppID, application: ApplicationID) -> BackgroundPace {
         knownLink(of: app, application)?.backgroundPace() ?? .full
     }
 
-    /// Requests `debug_token` about a kept token.
+    /// Asks Graph's `debug_token` in the background about a token that the service keeps.
     package func inspect(
         kept token: Secret,
         app: ProviderApp,
@@ -74,7 +74,7 @@ extension GraphClient {
         return try await ask(question, of: app.id, application, until: deadline, LongLivedExchange.answer)
     }
 
-    /// Sends a request and records the outcome, on which the pace of background work depends.
+    /// Sends a background request and records its outcome, which determines the pace of later background requests.
     private func ask<Answer>(
         _ question: GraphQuestion,
         of app: ProviderAppID,

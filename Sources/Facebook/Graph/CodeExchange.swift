@@ -14,9 +14,7 @@ package struct AuthorizationCode: Sendable {
     /// The maximum size of a code in bytes.
     static let maxCodeBytes = 4096
 
-    /// Checks the form of a code and of a verifier.
-    ///
-    /// No request is sent yet.
+    /// Checks the form of an authorization code and of a PKCE verifier, without a request to Facebook.
     ///
     /// - Parameters:
     ///   - code: The code as Facebook issued it, in printable ASCII.
@@ -89,7 +87,7 @@ extension GraphClient {
     }
 }
 
-/// The outcome of exchanging a genuine authorization code.
+/// The result of exchanging a genuine authorization code.
 package enum ExchangedCode: Sendable {
     case token(Secret)
     /// Facebook has lost the PKCE challenge of the dialog. It therefore refuses the code, since a verifier came with
@@ -99,7 +97,7 @@ package enum ExchangedCode: Sendable {
     case challengeLost(Failure)
 }
 
-/// The call of `oauth/access_token` with a code (docs/protocols/facebook.md §1.3).
+/// The request to `oauth/access_token` that exchanges an authorization code (docs/protocols/facebook.md §1.3).
 enum CodeExchange {
     /// Returns the request that exchanges an authorization code.
     ///
@@ -227,7 +225,7 @@ extension Failure {
         )
     }
 
-    /// The same failure for a client that sent an authorization code.
+    /// The failure as a client gets it that sent an authorization code.
     ///
     /// If Facebook did not respond correctly, the message asks for a new login, since a code cannot be sent twice. All
     /// other failures stay as they are.

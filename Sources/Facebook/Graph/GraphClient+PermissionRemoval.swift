@@ -83,7 +83,8 @@ extension GraphClient {
     }
 }
 
-/// The calls that revoke permissions: `DELETE /{user}/permissions`, and for ID tokens the uninstall of Limited Login.
+/// The requests that revoke permissions: `DELETE /{user}/permissions`, and for ID tokens the uninstall of Limited
+/// Login.
 ///
 /// Graph does not accept ID tokens of Limited Login (docs/protocols/facebook.md §1.4, §4.1).
 enum PermissionRemovalCall {

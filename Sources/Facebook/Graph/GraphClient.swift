@@ -3,11 +3,10 @@ package import Domain
 import Encodings
 import Providers
 
-/// A client of the Graph API.
+/// Sends requests to Facebook's Graph API.
 ///
-/// Each request is an extension, in the file that reads its response.
-///
-/// All applications share one client.
+/// Each kind of request is a method in an extension, in the file that also reads the response. All applications share
+/// one client.
 package final class GraphClient: Sendable {
     let curl: CurlClient
     package let configuration: GraphConfiguration
@@ -98,7 +97,8 @@ package final class GraphClient: Sendable {
 
 /// The requests of one login, and the rules for their retries.
 ///
-/// A class, so that the two concurrent calls share one object. Otherwise, each would hold a copy while it waits.
+/// The type is a class, so that the two concurrent requests share one object. Otherwise, each would keep a copy while
+/// it waits.
 final class Exchange: Sendable {
     let curl: CurlClient
     let configuration: GraphConfiguration
@@ -194,7 +194,7 @@ struct Answers: Sendable {
     ///
     /// It does not help if `/me` failed in a way that is not retried.
     ///
-    /// It helps even if `/me` refused the token, since the token may belong to another of our apps.
+    /// It helps even if `/me` refused the token, since the token may belong to another of the application's apps.
     var wantsInspection: Bool {
         guard case .failure(let fault) = inspection, fault.signal == .transient else { return false }
         switch profile {

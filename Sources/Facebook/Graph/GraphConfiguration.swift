@@ -136,9 +136,9 @@ enum FacebookVariables {
 }
 
 extension GraphConfiguration {
-    /// Reads the configuration from the environment.
+    /// Reads the configuration for Facebook from the environment variables.
     ///
-    /// If a variable is wrong, notes the problem and returns nil.
+    /// If a variable is invalid, the initializer records the problem and returns nil.
     init?(_ settings: inout some UpstreamSettings) {
         do {
             try self.init(

@@ -80,7 +80,7 @@ struct GraphError {
         text.says("appsecret_proof") || text.says("incorrect signature")
     }
 
-    /// Graph's codes for the error, for the `errorData` of our response, which programs read.
+    /// Graph's codes for the error, for `errorData` of the service's response, which programs read.
     var details: JSONObject {
         var details = JSONObject()
         if let code { details.append("graphCode", .integer(code)) }

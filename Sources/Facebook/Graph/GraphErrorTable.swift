@@ -2,15 +2,17 @@ import Domain
 import Encodings
 import Providers
 
-/// The mapping of Graph's errors to the failures of this service (docs/protocols/facebook.md §3.2–§3.4).
+/// Maps Graph's errors to the failures of this service (docs/protocols/facebook.md §3.2–§3.4).
 ///
 /// The code decides first, then the subcode, then the text, since many real errors have less than the documentation
 /// promises. If there is no code, the text determines it (`GraphError.meaning`). The HTTP status decides only if the
 /// body says nothing.
 struct GraphErrorTable {
-    /// The token that an error is about.
+    /// The token to which Graph's error refers.
     enum Subject {
-        /// Our app token, which authorizes `debug_token`. The operator must correct the configuration.
+        /// The app's own token, which authorizes `debug_token`.
+        ///
+        /// If Graph refuses it, the operator must correct the configuration.
         case appToken
         /// The user's token, which authorizes `/me` or is inspected by `debug_token`.
         case userToken
@@ -40,7 +42,7 @@ struct GraphErrorTable {
         return ProviderFault(.unavailable(.facebook, details: error.details, cause: cause(error, status)), .transient)
     }
 
-    /// Returns the health signal if the error is a rate limit; nil for any other error.
+    /// Returns what a rate-limit error shows about Graph's health; nil for any other error.
     ///
     /// The codes are those of docs/protocols/facebook.md §3.2. Only code 17 is a limit on the requests of one user.
     private func limitSignal(_ error: GraphError, status: Int) -> HealthSignal? {
@@ -51,7 +53,8 @@ struct GraphErrorTable {
         }
     }
 
-    /// Returns the failure for an error that Graph reports while it works well; nil for an upstream error.
+    /// Returns the failure for an error that lies in the request, the token or the app; nil for a failure of Graph
+    /// itself.
     private func answer(_ error: GraphError, status: Int) -> Failure? {
         if let permanent = permanentDespiteItsCode(error, status) { return permanent }
         if error.isTransient { return nil }
@@ -68,7 +71,7 @@ struct GraphErrorTable {
         }
     }
 
-    /// Returns the failure for code 1 if the text shows a permanent error.
+    /// Returns the failure for an error with code 1 if its text shows that the error is permanent; nil otherwise.
     ///
     /// Usually, code 1 means a passing error.
     private func permanentDespiteItsCode(_ error: GraphError, _ status: Int) -> Failure? {

@@ -15,7 +15,7 @@ struct GraphQuestion {
     ///
     /// Nil if the form authenticates the app.
     let bearer: Secret?
-    /// The requested Graph version.
+    /// The version of the Graph API that the request names, such as `v25.0`.
     let version: String
     /// The form to post.
     ///

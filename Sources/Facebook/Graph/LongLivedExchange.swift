@@ -2,7 +2,7 @@ import Domain
 import Encodings
 import Providers
 
-/// The call of `oauth/access_token` that exchanges a token for a long-lived one.
+/// The request to `oauth/access_token` that exchanges a token for a long-lived one.
 enum LongLivedExchange {
     /// Returns the request that exchanges a token for a long-lived token.
     ///

@@ -1,9 +1,7 @@
 import Domain
 import Encodings
 
-/// The text of a user's token.
-///
-/// It is checked, so that it can be sent.
+/// The text of a user's token, whose form has been checked so that a request can safely contain it.
 struct TokenText {
     let text: String
 

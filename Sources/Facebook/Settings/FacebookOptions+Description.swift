@@ -9,7 +9,7 @@ extension FacebookOptions {
     ///
     /// Secret options are ignored. Options that only a later version knows are ignored, too.
     ///
-    /// - Throws: `DocumentProblems` with every problem, by its place in the options.
+    /// - Throws: `DocumentProblems` with every problem, by its position in the options.
     package init(_ document: JSONValue) throws(DocumentProblems) {
         let place = JSONPointer()
         guard let object = document.object else { throw DocumentProblems(place, "must be an object") }
@@ -18,7 +18,7 @@ extension FacebookOptions {
         guard problems.isEmpty else { throw problems }
     }
 
-    /// The options of logins with Facebook, except the secret ones.
+    /// Describes the options of logins with Facebook, except the secret ones.
     ///
     /// They are the members of `providers.facebook` in an application document. The database stores them in the same
     /// form.

@@ -8,13 +8,13 @@ package struct FacebookOptions: Sendable, Equatable {
     package var proof = ProofForm.timed
     /// Whether the dialogs that the service opens have a PKCE challenge.
     package var pkce = DialogChallenge.auto
-    /// The requirement on the claim `nonce` of an ID token.
+    /// Which ID tokens are accepted, depending on their claim `nonce`.
     package var nonce = NoncePolicy.clientMade
     /// The seconds from the issue of an ID token until the service refuses it.
     package var idTokenSeconds: Int64 = 3600
     /// The redirect URIs that are accepted with an authorization code from a client, compared as bytes.
     package var redirectURIs: [String] = []
-    /// The addresses to which a browser may return after a login through the server, compared as bytes.
+    /// The URLs to which a browser may return after a login in a dialog that this service opens, compared as bytes.
     ///
     /// The first one is the default.
     package var returnURLs: [String] = []
@@ -30,7 +30,10 @@ package struct FacebookOptions: Sendable, Equatable {
     package var returnTokens = false
     /// Whether the sessions of an identity end when Facebook says that the identity is revoked.
     package var endSessionsWhenRevoked = false
-    /// The hours after which the service reads the profile again with the kept token, and maps it again; nil for never.
+    /// How many hours after the last reading the service reads the profile again with the kept token, and maps it
+    /// again.
+    ///
+    /// Nil for never.
     package var refreshHours: Int64?
     /// The days from a user's request for deletion to the erasure.
     ///

@@ -1,9 +1,9 @@
 package import Accounts
 package import Hummingbird
 
-/// The page with the status of a data deletion.
+/// The page that shows whether a user's data have been deleted, after a provider has requested the deletion.
 ///
-/// The page names no user.
+/// The page does not name the user.
 package struct DeletionPage {
     private let page: WebPage
 
@@ -29,7 +29,7 @@ package struct DeletionPage {
         )
     }
 
-    /// Returns the page for a code that belongs to no deletion request.
+    /// Returns the page for a confirmation code that belongs to no deletion request.
     package func unknown() -> Response {
         page.response(.deletion, "<p>\(page.words(.deletionUnknown))</p>", status: .notFound)
     }

@@ -5,10 +5,11 @@ package import HTTP
 package import Hummingbird
 package import Logins
 
-/// The page that asks for a second factor at the end of a dialog.
+/// The page that asks for a second factor after a provider's login dialog.
 ///
-/// The page runs only two scripts: the passkey script, and the one that posts the result of a login by popup to the
-/// opener. The page sends its forms to a path beside its own.
+/// The page runs only two scripts: the passkey script, and the script that posts the result of a login in a popup to
+/// the window that opened it. The path to which the page sends its forms differs from the page's own path only in the
+/// last segment.
 package struct FactorPage {
     /// The last segment of the path to which the page sends its forms.
     ///
@@ -17,7 +18,7 @@ package struct FactorPage {
 
     /// The maximum size of a form in bytes.
     ///
-    /// The largest form contains a pending login with the provider's profile of the user, encrypted twice.
+    /// The largest form contains a pending login with the user's profile from the provider, encrypted twice.
     package static let formLimit = 1_048_576
 
     private let question: FactorQuestion
@@ -33,7 +34,7 @@ package struct FactorPage {
 
     /// Returns the page.
     ///
-    /// `form` writes the result of a login by popup in the client's own format.
+    /// `form` serializes the result of a login in a popup, in the format that the client expects.
     package func response(handingOver form: (LoginResult) -> [UInt8]) -> Response {
         switch question.step {
         case .show(let factor, let challenge, let others):
@@ -67,7 +68,7 @@ package struct FactorPage {
         }
     }
 
-    /// Parses a form of the page.
+    /// Parses the form that a user has sent from the page.
     ///
     /// - Throws: `malformed_request`.
     package static func answer(_ form: FormFields) throws(Failure) -> FactorQuestionAnswer {
@@ -139,9 +140,10 @@ package struct FactorPage {
 }
 
 extension FactorQuestion.End {
-    /// The redirect's target as a source of a policy (Content Security Policy level 3 §2.3.1).
+    /// The target of the redirect after the dialog, as a source of a content security policy (CSP level 3 §2.3.1).
     ///
-    /// For a page, the source is its origin; for an app, its scheme. Nil for a popup, which has no redirect.
+    /// If the target is a web page, the source is its origin. If it is an app, the source is the app's URL scheme. Nil
+    /// if the dialog is in a popup, since there is no redirect.
     fileprivate var source: String? {
         guard case .redirect(let url) = self, let colon = url.utf8.firstIndex(of: UInt8(ascii: ":")) else { return nil }
         let scheme = url[..<colon]

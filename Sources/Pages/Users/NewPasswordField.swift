@@ -1,7 +1,7 @@
 import Domain
 
 extension PageWords {
-    /// Returns the field for a new password.
+    /// Returns a form field in which a user chooses a new password.
     ///
     /// It shows the password rules before the user chooses a password.
     func newPasswordField(_ rules: PasswordRules, named name: String = "password") -> HTML {
@@ -19,7 +19,7 @@ extension PageWords {
             """
     }
 
-    /// Returns the field for an existing password.
+    /// Returns a form field in which a user enters an existing password.
     func passwordField(_ name: String = "password", _ label: PageText = .password) -> HTML {
         .field(name, self(label), type: "password", attributes: "autocomplete=\"current-password\" required")
     }

@@ -5,15 +5,15 @@ import Encodings
 import HTTP
 import Hummingbird
 
-/// The routes of applications' pages.
+/// Mounts the routes of applications' pages for users.
 ///
-/// Each failure is a page, too, since a user reads the response.
+/// A route also responds with a page if it fails, since a user reads the response.
 struct PageRoutes: Sendable {
     let directory: ApplicationDirectory
     let refusals: RefusalLog
     let errors: any ErrorTable
 
-    /// The router and the first path segments below which pages of applications are mounted.
+    /// A router, and the first segments of the paths at which it serves the pages of applications.
     struct Mount {
         let routes: DescribedRouter
         let segments: [String]
@@ -21,11 +21,11 @@ struct PageRoutes: Sendable {
 
     typealias Show = @Sendable (Request, APIContext, LoadedApplication, WebPage) async throws(Failure) -> Response
 
-    /// Mounts a page of every application below each first segment.
+    /// Mounts a page of every application below each first path segment.
     ///
-    /// A segment is a parameter or an application's id.
+    /// A first segment is a parameter for the application's id, or a fixed id.
     ///
-    /// `operation` does not list the failures that every page has.
+    /// `operation` describes the page for the OpenAPI document, without the failures that every page has.
     func on(
         _ method: HTTPRequest.Method,
         _ path: String,
@@ -62,7 +62,7 @@ struct PageRoutes: Sendable {
 }
 
 extension Operation {
-    /// Returns an operation of a page, with the form as its body.
+    /// Returns the OpenAPI description of a page, with the fields of its form as the body of the request.
     static func page(
         _ id: String,
         _ summary: String,
@@ -77,7 +77,7 @@ extension Operation {
 }
 
 extension Schema {
-    /// Returns the schema of a form's fields.
+    /// Returns the OpenAPI schema of a form with the given fields.
     static func fields(_ fields: KeyValuePairs<String, Schema>) -> Schema { anyObject.adding(optional: fields) }
 }
 

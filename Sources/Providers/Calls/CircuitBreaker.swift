@@ -16,8 +16,8 @@ package import Domain
 /// The reason for eight: if a tenth of all calls hangs, which is not retried, a fifth of the logins fails. Then five
 /// failures in a row occur once in 4 000 logins, and eight once in 600 000.
 ///
-/// A pure state machine: times are arguments. If the state has changed since a login was admitted, the login's outcome
-/// is ignored.
+/// The breaker is a pure state machine: times are arguments. If the state has changed since a login was admitted, the
+/// login's outcome is ignored.
 package struct CircuitBreaker: Sendable {
     package typealias Instant = ContinuousClock.Instant
 
@@ -35,9 +35,9 @@ package struct CircuitBreaker: Sendable {
         case refused(Reason, retryAfter: Int)
     }
 
-    /// The admission of one login.
+    /// What a login receives if the circuit breaker admits it.
     package struct Pass: Sendable, Equatable {
-        /// Whether the login is a probe.
+        /// Whether the login is a probe, which shows whether the provider works again.
         package let isProbe: Bool
         fileprivate let generation: UInt64
     }
@@ -62,15 +62,15 @@ package struct CircuitBreaker: Sendable {
 
     /// The number of failed logins in a row that opens the breaker.
     package static let longestRun = 8
-    /// The minimum time between two probes.
+    /// The minimum time between two logins that probe whether the provider works again.
     static let probeInterval: Duration = .seconds(1)
     /// The maximum time, in seconds, for which a rate limit delays a probe.
     static let longestSilence = 60
 
     private var state = State.closed(failures: 0)
-    /// The number of changes of the state.
+    /// How often the circuit breaker's state has changed.
     ///
-    /// It shows whether a pass is from an earlier state.
+    /// The number shows whether the breaker admitted a login in an earlier state.
     private var generation: UInt64 = 0
 
     package init() {}
@@ -98,14 +98,14 @@ package struct CircuitBreaker: Sendable {
         if case .closed = state { true } else { false }
     }
 
-    /// Returns whether a login may retry a request.
+    /// Returns whether a login that the circuit breaker has admitted may retry a request.
     ///
     /// A probe may not. A login that was admitted before the breaker opened may not either.
     package func allowsRepeats(_ pass: Pass) -> Bool {
         !pass.isProbe && pass.generation == generation
     }
 
-    /// Records the outcome of a login.
+    /// Records the outcome of a login, which may open or close the circuit breaker.
     package mutating func record(_ outcome: Outcome, of pass: Pass, at now: Instant) {
         guard pass.generation == generation else { return }
         switch state {
@@ -168,7 +168,7 @@ package struct CircuitBreaker: Sendable {
 }
 
 extension CircuitBreaker.Decision {
-    /// Returns the pass of an admitted login.
+    /// Returns the admission of a login; throws if the circuit breaker did not admit it.
     ///
     /// - Throws: The failure of a login that is not admitted.
     package func pass(to service: UpstreamService) throws(Failure) -> CircuitBreaker.Pass {

@@ -27,17 +27,17 @@ package struct RateLimit: Sendable, Comparable {
         self.seconds = seconds
     }
 
-    /// Compares by duration.
+    /// Compares two rate limits by how long they last.
     package static func < (one: RateLimit, other: RateLimit) -> Bool {
         one.seconds ?? defaultSeconds < other.seconds ?? defaultSeconds
     }
 
-    /// The seconds that clients are told to wait if the provider does not say.
+    /// The number of seconds that clients are told to wait if the provider names no time.
     package static let defaultSeconds = 60
-    /// The maximum number of seconds that is accepted from a provider.
+    /// The maximum number of seconds that the service accepts as the duration of a provider's rate limit.
     package static let longest = 86_400
 
-    /// Parses the number form of `Retry-After`.
+    /// Parses the header `Retry-After` if it is a number of seconds; nil otherwise.
     ///
     /// The other form is a date, which no provider uses.
     package static func seconds(retryAfter header: String) -> Int? {

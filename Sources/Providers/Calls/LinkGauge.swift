@@ -1,9 +1,9 @@
 package import Domain
 import Metrics
 
-/// The gauge of an app's circuit breaker.
+/// The metric that shows the state of an app's circuit breaker.
 ///
-/// It is 0 while every login is admitted, and 1 otherwise.
+/// Its value is 0 while the breaker admits every login, and 1 otherwise.
 package struct LinkGauge: Sendable {
     private let gauge: Gauge
 

@@ -1,16 +1,16 @@
 import NIOConcurrencyHelpers
 
-/// A table of links to a provider.
+/// Keeps what the service knows about requests to a provider, as one "link" for each app.
 ///
-/// A link has the state of the requests for one app, such as the circuit breaker. Concurrent logins share a link.
+/// A link has, for example, the circuit breaker. Concurrent logins share a link.
 package final class Links<Key: Hashable & Sendable, Link: Sendable>: Sendable {
     private let links = NIOLockedValueBox<[Key: Link]>([:])
     private let make: @Sendable (Key) -> Link
 
     /// The maximum number of links.
     ///
-    /// There is a link for each app that an operator created, so there are few. When the maximum is reached, all links
-    /// are dropped, and new requests build up their state again.
+    /// There is a link for each app that an operator created, so there are few. At the maximum, all links are dropped.
+    /// New links then learn the state again from new requests.
     private static var max: Int { 4096 }
 
     package init(_ make: @escaping @Sendable (Key) -> Link) {

@@ -8,7 +8,7 @@ import Tracing
 ///
 /// The metrics are created once, not at each login.
 package struct ProviderCall: Sendable {
-    /// The outcome of a call.
+    /// How a request to a provider ended.
     package enum Outcome: String, CaseIterable, Sendable {
         /// A response arrived, whatever its content.
         case answered
@@ -42,18 +42,18 @@ package struct ProviderCall: Sendable {
         )
     }
 
-    /// Begins to measure a call.
+    /// Begins to measure a request to a provider.
     ///
-    /// The caller must report the end of the call by `Running.end`.
+    /// The caller must report the end of the request by `Running.end`.
     package func begin() -> Running {
         let span = InstrumentationContext.current.map { startSpan(name, context: $0, ofKind: .client) }
         return Running(call: self, span: span, began: .now)
     }
 
-    /// A call in progress.
+    /// A request to a provider that is in progress and being measured.
     package struct Running: Sendable {
         fileprivate let call: ProviderCall
-        /// The span; nil without tracing.
+        /// The span of the request; nil if there is no tracing.
         ///
         /// The provider receives no tracing headers.
         fileprivate let span: (any Span)?

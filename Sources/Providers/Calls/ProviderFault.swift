@@ -2,7 +2,7 @@ package import Curl
 package import Domain
 package import Encodings
 
-/// The failure of a request to a provider.
+/// The failure of a request to a provider, and what it shows about the provider's health.
 package struct ProviderFault: Error {
     /// The failure to report to the client.
     package let failure: Failure
@@ -13,9 +13,7 @@ package struct ProviderFault: Error {
         self.signal = signal
     }
 
-    /// Whether the provider gave a verdict.
-    ///
-    /// The response was understood and was not a rate limit.
+    /// Whether the provider's response settles the request: it was understood and is not a rate limit.
     package var isVerdict: Bool {
         signal == .answered && failure.reason != .providerBadReply && failure.reason != .providerRateLimited
     }

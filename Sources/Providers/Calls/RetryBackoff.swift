@@ -1,12 +1,12 @@
 /// The backoff between a failed request and its retry.
 package enum RetryBackoff {
-    /// The minimum time for a call.
+    /// The minimum time that must remain for a request to a provider.
     ///
-    /// If less time is left, the call is not begun.
+    /// If less time is left before the deadline, the request is not sent.
     package static let leastTime: Duration = .milliseconds(10)
-    /// The milliseconds to wait.
+    /// The range of milliseconds from which the backoff is chosen.
     ///
-    /// They are random, so that logins that failed together do not retry together.
+    /// The choice is random, so that logins that failed together do not retry together.
     private static let pause = 20...80
 
     /// Waits for the backoff.

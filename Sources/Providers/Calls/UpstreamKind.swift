@@ -2,31 +2,33 @@ package import Curl
 package import Domain
 package import Logging
 
-/// A provider kind that sends HTTP requests.
+/// A provider kind that sends HTTP requests to the provider.
 ///
-/// The service sets it up at its start, from environment variables.
+/// The service configures it at start, from environment variables.
 package protocol UpstreamKind: ProviderKind {
     /// The environment variables with the kind's addresses and timeouts, in the order of docs/configuration.md.
     static var variables: [any DeclaredVariable] { get }
 
-    /// Reads the environment variables.
+    /// Reads the provider kind's environment variables.
     ///
-    /// - Returns: The set-up; nil if a problem was noted in the settings.
+    /// - Returns: The configuration of the kind; nil if a variable is invalid, which the settings record as a problem.
     static func setup(_ settings: inout some UpstreamSettings) -> UpstreamSetup?
 }
 
-/// The settings of the service, as its environment variables give them.
+/// Reads configuration values of the service from its environment variables, and collects problems.
 package protocol UpstreamSettings {
-    /// Returns the value of a variable. If the variable is not set, returns the default. If it is invalid, notes the
-    /// problem and returns the default.
+    /// Returns the value of a configuration variable.
+    ///
+    /// If the variable is not set, the value is its default. If the text is invalid, the method records a problem and
+    /// returns the default.
     mutating func value<Value>(_ variable: Variable<Value>) -> Value
-    /// Notes a problem with a variable.
+    /// Records a problem with a configuration variable.
     mutating func problem(_ variable: any DeclaredVariable, _ text: String)
 }
 
-/// What the environment variables say about a provider kind, and how to create the kind.
+/// The configuration of a provider kind from environment variables, and how to create the kind from it.
 package struct UpstreamSetup: Sendable {
-    /// Whether the provider is reached by TLS.
+    /// Whether requests to the provider use TLS.
     package let usesTLS: Bool
     /// Creates the provider kind from the parts that all kinds share.
     package let kind: @Sendable (UpstreamParts) -> any ProviderKind
@@ -37,7 +39,7 @@ package struct UpstreamSetup: Sendable {
     }
 }
 
-/// The parts of the service that all provider kinds share: HTTP client, clock, random source and logger.
+/// What all provider kinds share: the HTTP client, the clock, the random source and the logger.
 package struct UpstreamParts: Sendable {
     package let curl: CurlClient
     package let clock: WallClock
@@ -52,7 +54,7 @@ package struct UpstreamParts: Sendable {
     }
 }
 
-/// Settings in which every variable has its default, for kinds that send no requests.
+/// Settings in which every configuration variable has its default, for provider kinds that send no requests.
 package struct NoSettings: UpstreamSettings {
     package init() {}
 

@@ -2,7 +2,7 @@
 package struct UpstreamService: Sendable {
     /// The display name in messages, such as `Facebook`.
     package let name: String
-    /// The name of the service's API in our log, such as `Graph`.
+    /// The name of the external service's API in this service's log, such as `Graph`.
     package let api: String
 
     package init(name: String, api: String) {

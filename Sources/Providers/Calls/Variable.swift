@@ -1,18 +1,18 @@
 package import Curl
 import Domain
 
-/// The declaration of an environment variable of the service.
+/// The declaration of a configuration variable: its name, default and rules.
 ///
-/// The configuration reader uses its name, bounds and default. The tables in the documentation are made from it.
+/// The configuration reader uses the declaration. The tables in the documentation are made from it.
 package struct Variable<Value: Sendable>: DeclaredVariable {
     package let key: String
     package let isSecret: Bool
-    /// The default value.
+    /// The default value of the configuration variable.
     package let standard: Value
     package let standardText: String?
     package let unit: String
     package let meaning: String
-    /// Parses the text of the variable.
+    /// Parses the text of the configuration variable.
     package let parse: @Sendable (String) throws(WrongValue) -> Value
 
     /// Declares a variable.
@@ -50,11 +50,11 @@ package struct Variable<Value: Sendable>: DeclaredVariable {
     }
 }
 
-/// The declaration of a variable, without the type of its value.
+/// The declaration of a configuration variable, without the type of its value.
 package protocol DeclaredVariable: Sendable {
-    /// The key in the configuration file, under `federation`, such as `password.queue`.
+    /// The variable's name in the configuration file, below `federation`, such as `password.queue`.
     var key: String { get }
-    /// Whether the value must be hidden.
+    /// Whether the value is a secret, which no log or message may contain.
     var isSecret: Bool { get }
     /// The default as text; nil for none.
     var standardText: String? { get }
@@ -89,7 +89,8 @@ package struct WrongValue: Error {
 extension Variable<Int> {
     /// Declares a variable whose value is a whole number.
     ///
-    /// The closure `meaning` gets the bounds as a text, and the text that it returns must contain them.
+    /// The closure `meaning` receives the bounds as a text, and returns a description of the variable that contains
+    /// this text.
     package static func integer(
         _ key: String,
         in range: ClosedRange<Int>,
@@ -108,9 +109,7 @@ extension Variable<Int> {
         }
     }
 
-    /// Returns a number for display.
-    ///
-    /// From five digits on, it has spaces between the thousands.
+    /// Returns a number as text, with spaces between the thousands if it has five digits or more.
     private static func grouped(_ number: Int) -> String {
         let digits = String(number)
         guard digits.utf8.count > 4 else { return digits }

@@ -1,6 +1,6 @@
 import Metrics
 
-/// The metric of the time in which a login checks the provider's responses or an ID token.
+/// The metric of how long a login takes to check the provider's responses or an ID token.
 ///
 /// This stage of a login sends no requests.
 package enum VerificationTimer {

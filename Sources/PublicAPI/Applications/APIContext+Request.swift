@@ -6,7 +6,7 @@ package import Logins
 package import Messaging
 
 extension APIContext {
-    /// The source of the request, for counts of attempts.
+    /// The source of the request, for which login attempts are counted.
     package var source: RequestSource { RequestSource(name: peer.network.name) }
 
     /// The source of the request, for rate limits.
@@ -14,7 +14,7 @@ extension APIContext {
     /// Nil if the client is an application's server, which many users share.
     package var limitedSource: LimitedSource? { apiKey?.isServer == true ? nil : peer.limitedSource }
 
-    /// Returns the client of a login, with the label of its API key and with its trusted device.
+    /// Returns the client that sent a login: the label of its API key, and its trusted device.
     package func client(trustedDevice: String?) -> LoginClient {
         LoginClient(keyLabel: apiKey?.label, trustedDevice: trustedDevice.map(Secret.init))
     }

@@ -3,18 +3,15 @@ package import HTTP
 import HTTPTypes
 package import Hummingbird
 
-/// The beginning of an application's paths.
+/// A base path: the beginning of the paths by which a request names its application.
 ///
-/// It determines how a request names its application. The service has two bases of its own:
-/// `/{applicationId}/{apiKey}`, and `/api` on a host name of the application. A protocol may add further bases
-/// (`ClientProtocol.bases`). The id of an application may equal the fixed first segment of a base. Then the second
-/// segment distinguishes the bases, since a key has at least 16 characters.
+/// The service itself has two: `/{applicationId}/{apiKey}`, and `/api` on a host name of the application. A client
+/// protocol may add others (`ClientProtocol.bases`). The id of an application may equal the fixed first segment of
+/// another base path. Then the second segment distinguishes them, since an API key has at least 16 characters.
 package struct ApplicationBase: Sendable {
-    /// The part of a request that names the application.
+    /// What names the application in a request.
     package enum Address: Sendable {
-        /// The API key.
-        ///
-        /// If the path contains the application's id, also this id.
+        /// The API key, and the application's id if the path contains it.
         case key(Substring, of: Substring?)
         case host(Substring)
 
@@ -26,14 +23,16 @@ package struct ApplicationBase: Sendable {
     }
 
     let path: String
-    /// The base's URL in the OpenAPI document; nil if the document leaves the base out.
+    /// The base path's URL in the OpenAPI document; nil if the document leaves this base path out.
     let server: ServerAddress?
     let address: @Sendable (Request, APIContext) -> Address
 
+    /// Creates a base path.
+    ///
     /// - Parameters:
     ///   - path: The text before the path of a route, such as `/v1/`.
-    ///   - server: The base's URL in the OpenAPI document; nil if the document leaves the base out.
-    ///   - address: Returns the part of a request that names the application.
+    ///   - server: The base path's URL in the OpenAPI document; nil if the document leaves this base path out.
+    ///   - address: Returns what names the application in a request.
     package init(
         _ path: String,
         server: ServerAddress? = nil,
@@ -42,7 +41,7 @@ package struct ApplicationBase: Sendable {
         (self.path, self.server, self.address) = (path, server, address)
     }
 
-    /// The first segment of paths on an application's own host name.
+    /// The fixed first segment of the paths on a host name that belongs to one application.
     package static let hostBound = "api"
 
     static let host = ApplicationBase(
@@ -59,10 +58,10 @@ package struct ApplicationBase: Sendable {
         )
     ) { request, _ in .host(request.hostName ?? "") }
 
-    /// Returns the base that consists of an application's id and an API key.
+    /// Returns the base path that consists of an application's id and an API key.
     ///
-    /// The first segment is a parameter. Or it is the fixed segment of another base, since an application's id may
-    /// equal it.
+    /// Its first segment is a parameter for the id. Or it is the fixed first segment of another base path, since the
+    /// application's id may equal it.
     static func key(below first: String) -> ApplicationBase {
         let server = ServerAddress(
             "\(ServerAddress.local)/{application}/{key}",

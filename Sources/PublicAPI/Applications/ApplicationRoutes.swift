@@ -6,9 +6,9 @@ package import HTTPTypes
 package import Hummingbird
 package import Limiting
 
-/// The routes below the base paths of applications.
+/// Mounts routes below the base paths by which requests name their application.
 ///
-/// Each handler gets the application that the request names.
+/// Each route's handler receives the application that the request names.
 package struct ApplicationRoutes {
     private let routes: DescribedRouter
     package let refusals: RefusalLog
@@ -17,9 +17,9 @@ package struct ApplicationRoutes {
     /// Returns the session token of a request.
     private let session: @Sendable (Request) -> String?
     private var bases: [ApplicationBase]
-    /// The URLs of the bases in the OpenAPI document; nil for all bases.
+    /// The base URLs of these routes in the OpenAPI document; nil for all base URLs.
     ///
-    /// Empty for a base that the document leaves out.
+    /// Empty if the document leaves out the routes' base path.
     private var servers: [ServerAddress]?
     /// The rate limit for requests of these routes; nil for no limit.
     ///
@@ -40,14 +40,14 @@ package struct ApplicationRoutes {
         bases = protocols.applicationBases
     }
 
-    /// Returns the routes with a rate limit.
+    /// Returns a copy whose routes have a rate limit.
     package func counting(_ operation: LimitedOperation) -> ApplicationRoutes {
         var routes = self
         routes.operation = operation
         return routes
     }
 
-    /// Returns the routes below this base only.
+    /// Returns a copy that mounts routes only below the given base path.
     package func below(_ base: ApplicationBase) -> ApplicationRoutes {
         var routes = self
         routes.bases = [base]
@@ -55,12 +55,12 @@ package struct ApplicationRoutes {
         return routes
     }
 
-    /// Mounts a route below each base.
+    /// Mounts a route below each base path.
     ///
     /// - Parameters:
     ///   - method: The method.
     ///   - path: The path, without a leading slash.
-    ///   - operation: The description of the route, without the failures that all routes of its kind have. Nil if the
+    ///   - operation: The OpenAPI description of the route, without the failures that all such routes have. Nil if the
     ///     OpenAPI document leaves the route out.
     ///   - handler: The handler.
     package func on(
@@ -131,9 +131,9 @@ package struct ApplicationRoutes {
         }
     }
 
-    /// The failure for a server key that a browser sent.
+    /// Returns the failure for a request in which a browser sent the API key of a server.
     ///
-    /// Every visitor of the page can read the key.
+    /// Every visitor of the page could read the key.
     private static func exposed(_ key: APIKey) -> Failure {
         Failure(
             .unknownApplication,

@@ -5,14 +5,14 @@ package import Hummingbird
 
 /// The base path by which a request named its application.
 ///
-/// There are two kinds (docs/api/README.md#base-url).
+/// There are two kinds of base paths (docs/api/README.md#base-url).
 package enum PublicBase {
     /// `/{applicationId}/{apiKey}`, with the accepted API key.
     case key(String)
     /// `/api` on a host name of the application, in lower case.
     case host(String)
 
-    /// Returns the beginning of an application's links: the deployment's public URL and a base path.
+    /// Returns the URL with which links to an application begin: the deployment's public URL and a base path.
     ///
     /// Nil if the deployment has no public URL. A link contains only those parts of a request that the configuration
     /// has confirmed: a key of the application, or one of its host names (T-71). A link to a host name has the scheme
@@ -26,11 +26,11 @@ package enum PublicBase {
 }
 
 extension APIContext {
-    /// Returns the base by which a request named its application.
+    /// Returns the base path by which a request named its application.
     ///
-    /// The service redirects browsers to addresses that begin with this base.
+    /// The service redirects browsers to URLs that begin with this base path.
     ///
-    /// - Throws: `malformed_request` for a server key, since users could read the key in the browser.
+    /// - Throws: `malformed_request` if the request has a server's key, since users could read the key in the browser.
     package func base(of request: Request) throws(Failure) -> PublicBase {
         guard let apiKey else { return .host(String(request.hostName ?? "")) }
         guard !apiKey.isServer else {

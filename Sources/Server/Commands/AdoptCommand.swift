@@ -74,7 +74,7 @@ struct AdoptCommand: AdministrationCommand {
     @Flag(help: "Print the SQL, and change nothing. This is the default.")
     var dryRun = false
 
-    /// An argument such as `city=town`: a property, and the column of the existing table that has its values.
+    /// A command-line argument such as `city=town`: a property, and the column of the existing table with its values.
     struct PropertyColumn: ExpressibleByArgument {
         let name: String
         let column: String

@@ -46,7 +46,7 @@ struct CheckCommand: AsyncParsableCommand {
         }
     }
 
-    /// Checks all documents, even if one is invalid, and throws the exit code of the last invalid one.
+    /// Checks all documents, even if one is invalid; then throws the exit code of the last invalid document, if any.
     private static func forEach(_ files: [String], _ check: (String) async throws -> Void) async throws {
         var wrong: ExitCode?
         for file in files {

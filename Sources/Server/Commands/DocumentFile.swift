@@ -24,11 +24,12 @@ struct DocumentFile: Sendable {
         }
     }
 
-    /// Returns the changes that a use case plans after it has compared the document with the database.
+    /// Runs an operation of the administration on the document, and returns the changes that the document would make.
     ///
-    /// The use case reads the document's secrets from environment variables.
+    /// The operation compares the document with the database, and reads the document's secrets from environment
+    /// variables.
     ///
-    /// - Throws: An exit code after printing every problem, or what the use case throws.
+    /// - Throws: An exit code after printing every problem, or what the operation throws.
     func plan(
         _ useCase: (ApplicationDocument, @escaping @Sendable (String) -> String?) async throws -> ApplicationPlan
     ) async throws -> ApplicationPlan {
@@ -38,9 +39,9 @@ struct DocumentFile: Sendable {
         }
     }
 
-    /// Asks providers whether they have the fields that the document's mappings read.
+    /// Asks the providers whether they have the profile fields that the document's mappings read.
     ///
-    /// - Throws: An exit code after printing the missing fields, or what the use case throws.
+    /// - Throws: An exit code after printing the missing fields, or what the administration throws.
     func checkFields(
         _ useCase: (ApplicationDocument, @escaping @Sendable (String) -> String?) async throws
             -> [(title: String, check: FieldCheck)]
@@ -76,9 +77,7 @@ struct StrictOption: ParsableArguments {
     @Flag(help: "Treat warnings as errors, such as a field that the provider is not known to have.")
     var strict = false
 
-    /// Ends a strict command if there are warnings.
-    ///
-    /// They have been printed already.
+    /// Ends the command with an error if it runs with `--strict` and there are warnings, which it has already printed.
     func check(_ warnings: [String]) throws {
         guard strict, !warnings.isEmpty else { return }
         throw Exit.saying("federation: with --strict, warnings are errors; nothing was changed", Exit.dataError)

@@ -9,7 +9,7 @@ struct InvitationCommand: ParsableCommand {
         subcommands: [Send.self]
     )
 
-    /// The invitation that a command works on.
+    /// The command-line argument with the id of the invitation that the command works on.
     struct IDArgument: ParsableArguments {
         @OptionGroup var application: ApplicationArgument
 

@@ -88,7 +88,7 @@ struct LoginsCommand: AdministrationCommand {
         }
     }
 
-    /// The time between two requests; instances write logins about once a second.
+    /// The pause between two requests for new logins; instances write logins to the log about once a second.
     private static let pause = Duration.seconds(1)
 
     private func show(_ items: [JSONValue], isFirst: Bool) throws {
@@ -97,9 +97,9 @@ struct LoginsCommand: AdministrationCommand {
         try Terminal.print(lines.joined(separator: "\n") + "\n")
     }
 
-    /// Prints how many logins are not listed.
+    /// Prints to standard error how many logins are not listed.
     ///
-    /// Programs read the list from standard output, so the number is on standard error.
+    /// Programs read the list from standard output, so the number must not appear there.
     private func sayUnlisted(_ entries: Page) {
         let unlisted = entries.facts["unlisted"]?.object
         guard let logins = unlisted?["logins"]?.integer, logins > 0 else { return }
@@ -123,6 +123,6 @@ struct LoginsCommand: AdministrationCommand {
 }
 
 extension JSONValue {
-    /// The id of an element of a list.
+    /// The value of the member `id` of a list element, as text; nil if there is none.
     fileprivate var id: String? { object?["id"]?.integer.map { String($0) } }
 }

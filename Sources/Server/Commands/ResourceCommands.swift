@@ -6,7 +6,7 @@ import Domain
 import Encodings
 import HTTPTypes
 
-/// The argument with a resource's path.
+/// The command-line argument with the path of a resource of the administration API.
 struct PathArgument: ParsableArguments {
     @Argument(
         help: "The path in the administration API after /admin/v1/, such as applications/demo/keys.",
@@ -15,7 +15,7 @@ struct PathArgument: ParsableArguments {
     var path: String
 }
 
-/// The arguments with the values that a command sets in a resource.
+/// The command-line arguments `NAME=VALUE` for the members of a resource that a command sets.
 struct GivenArguments: ParsableArguments {
     @Argument(
         help: ArgumentHelp(
@@ -26,9 +26,9 @@ struct GivenArguments: ParsableArguments {
     )
     var words: [String] = []
 
-    /// Options that users might try.
+    /// Options with which operators might try to pass a secret.
     ///
-    /// They exist only for the message that a secret must not be an argument.
+    /// They exist only so that the command can explain that a secret must not be an argument.
     @Option(
         name: [
             .customLong("secret"), .customLong("app-secret"), .customLong("key"), .customLong("api-key"),

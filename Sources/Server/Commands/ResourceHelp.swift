@@ -4,7 +4,7 @@ import Description
 import Encodings
 
 extension ResourceVerb {
-    /// The help text about the notation of values.
+    /// The part of the help text that explains how to write values.
     static let values = """
         Write durations as 30s, 15m, 12h, 90d or 14 days. Separate list elements with commas; [] is an empty list. A \
         secret is read from a file, NAME=@FILE, or from standard input, NAME=@-, which asks on a terminal.
@@ -37,7 +37,9 @@ extension ResourceVerb {
         }
     }
 
-    /// Returns the help of a path, as in `federation patch applications/demo --help`; nil for other arguments.
+    /// Returns the help text for a resource's path, as in `federation patch applications/demo --help`.
+    ///
+    /// Nil if the arguments do not ask for such help.
     static func help(for arguments: [String]) throws -> String? {
         guard arguments.count > 2, let verb = ResourceVerb(rawValue: arguments[0]), !arguments[1].hasPrefix("-"),
             arguments.contains(where: { ["--help", "-h"].contains($0) })
@@ -63,7 +65,9 @@ extension ResourceVerb {
 }
 
 enum HelpText {
-    /// Breaks a text into indented lines of fewer than 80 characters; the library breaks longer ones anywhere.
+    /// Breaks a text into indented lines of fewer than 80 characters.
+    ///
+    /// ArgumentParser would break longer lines at any character.
     static func wrapped(_ text: String) -> String {
         let margin = "      "
         var lines = [margin]

@@ -60,7 +60,7 @@ struct SecretsCommand: ParsableCommand {
                 """
         )
 
-        /// The command runs with every key, since the rotation itself registers the new key.
+        /// Allows any master key for this command, since the rotation itself registers the new key.
         var masterKeyUse: MasterKeyUse { .any }
 
         func run(_ administration: Administration, by actor: ChangeAuthor) async throws {

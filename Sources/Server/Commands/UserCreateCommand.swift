@@ -69,7 +69,9 @@ struct UserCreateCommand: AdministrationCommand {
     }
 }
 
-/// An argument such as `city=Berlin`: a property and its value, which may contain further equals signs.
+/// A command-line argument such as `city=Berlin`: a property and its value.
+///
+/// The value may contain further equals signs.
 struct PropertyValue: ExpressibleByArgument, Sendable {
     let name: String
     let value: String
@@ -81,7 +83,7 @@ struct PropertyValue: ExpressibleByArgument, Sendable {
     }
 }
 
-/// The options with a user's password.
+/// The command-line options that pass a user's password.
 struct UserPasswordOptions: SecretOptions {
     static let option = "password"
     static let isText = true
@@ -97,7 +99,7 @@ struct UserPasswordOptions: SecretOptions {
 }
 
 extension JSONObject {
-    /// Creates an object of the members that have a value.
+    /// Creates an object from the members whose value is not nil.
     init(present members: KeyValuePairs<String, JSONValue?>) {
         self.init(members.compactMap { key, value in value.map { Member(key, $0) } })
     }

@@ -190,9 +190,9 @@ struct UserImportCommand: AdministrationCommand {
     }
 }
 
-/// The report of refused records, in a file or on standard error.
+/// Reports the records that an import refused, in a file or on standard error.
 final class ImportReport {
-    /// How many refusals are printed without a file.
+    /// The maximum number of refused records that are printed to standard error if there is no report file.
     private static let maxReported = 20
 
     private let path: String?
@@ -200,8 +200,10 @@ final class ImportReport {
     private var isKept = false
     private var count = 0
 
+    /// Begins the report.
+    ///
     /// - Parameters:
-    ///   - path: The name of the finished file; nil for no file.
+    ///   - path: The path of the report file, which exists once the report is complete; nil for no file.
     ///   - input: The file that is being imported, which must not be overwritten by the report.
     /// - Throws: An exit code after printing why the file cannot be created.
     init(_ path: String?, on input: ImportFile) throws {
@@ -225,7 +227,7 @@ final class ImportReport {
         try file.write(JSONValue.object(refusal.json).text + "\n")
     }
 
-    /// Completes the report: gives the file its final name, and prints the number of refused records.
+    /// Completes the report: renames the report file to its final name, and prints the number of refused records.
     func end() throws {
         isKept = true
         try file?.keep()

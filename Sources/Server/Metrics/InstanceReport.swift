@@ -4,14 +4,16 @@ import Observability
 import Secrets
 import ServiceLifecycle
 
-/// This instance's report for operators: recent times of login stages and provider calls, and unavailable apps.
+/// Collects this instance's report for operators: the recent times of login stages and provider requests, and
+/// unavailable apps.
 ///
-/// Each instance reports its own logins. The data of all instances is in the database, and no part of this report.
+/// Each instance reports only its own logins. The data that concern all instances are in the database, and not in this
+/// report.
 struct InstanceReport: Service {
     private let metrics: MetricRegistry
     private let times: RecentTimes
     private let clock: WallClock
-    /// The start of the process in milliseconds since 1970.
+    /// The time at which the process started, in milliseconds since 1970.
     private let started: Int64
 
     private static let stages = "federation_login_stage_seconds"
@@ -19,7 +21,7 @@ struct InstanceReport: Service {
     private static let breakers = "federation_provider_breaker_open"
     private static let usage = "federation_graph_usage_percent"
 
-    /// The most apps in the report.
+    /// The maximum number of apps in the report.
     ///
     /// With thousands of apps, operators look only for those with problems.
     private static let maxApps = 100
@@ -31,7 +33,7 @@ struct InstanceReport: Service {
         times = RecentTimes(metrics, of: [Self.stages, Self.calls], at: started)
     }
 
-    /// Reads the histograms at intervals.
+    /// At intervals, reads the histograms from which the recent times are computed.
     func run() async throws {
         await cancelWhenGracefulShutdown {
             while !Task.isCancelled {
@@ -44,8 +46,8 @@ struct InstanceReport: Service {
     /// Returns the report: `{"version", "started", "since", "stages", "calls", "apps"}`.
     ///
     /// The times are those of the period that began at `since`: at the start of the process, or about an hour ago. The
-    /// apps are those that the service does not call at present, or that have used part of their rate limit, the worst
-    /// first.
+    /// apps are those to which the service sends no requests at present, or that have used part of the provider's rate
+    /// limit; the worst are first.
     @Sendable
     func json() -> JSONValue {
         .object([

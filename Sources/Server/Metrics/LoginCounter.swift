@@ -3,10 +3,10 @@ import Logins
 import Metrics
 import NIOConcurrencyHelpers
 
-/// Counts the outcomes of logins.
+/// Counts logins by their outcome, for the metrics.
 ///
-/// `LoginLog` makes sure that labels name only existing applications, and only providers of the application or provider
-/// kinds.
+/// `LoginLog` ensures that the labels name only existing applications, and only providers of the application or
+/// provider kinds.
 final class LoginCounter: Sendable {
     private enum Outcome: Hashable {
         case created
@@ -34,7 +34,7 @@ final class LoginCounter: Sendable {
         let time: Metrics.Timer
     }
 
-    /// The counter and the timer for each kind and outcome of logins.
+    /// The counter and the timer for each combination of application, login method, credential and outcome.
     ///
     /// They are cached, so a login costs one lookup and builds no text.
     private let instruments = NIOLockedValueBox<[Key: Instruments]>([:])
@@ -66,7 +66,7 @@ final class LoginCounter: Sendable {
 
     /// The maximum number of cached pairs of a counter and a timer.
     ///
-    /// The cache is emptied at this number. The metrics keep their values, since the registry has them.
+    /// At this number, the cache is emptied. No metric loses its value, since the registry keeps the values.
     private static let max = 10_000
 
     private static func instruments(of key: Key) -> Instruments {
@@ -83,7 +83,9 @@ final class LoginCounter: Sendable {
 }
 
 extension LoginOutcome.Method {
-    /// The provider's name, or `unknown` for a name that is no provider; empty for a login without a provider.
+    /// The value of the metric label `provider`: the provider's name, or `unknown` for a name that is no provider.
+    ///
+    /// Empty for a login without a provider.
     fileprivate var label: String {
         switch self {
         case .provider(let name): name.text

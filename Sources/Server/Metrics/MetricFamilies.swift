@@ -3,13 +3,14 @@ import Postgres
 
 /// Every metric of the service; docs/metrics.md explains them.
 ///
-/// Other modules refer to the metrics by name. A metric that is not declared here is not on the page.
+/// Other modules refer to the metrics by name. A metric that is not declared in this list does not appear on the page
+/// of metrics.
 extension MetricFamily {
     static let all = logins + providers + requests + sessions + work + mails + postgres + configuration + process
 
-    /// Histogram bounds in seconds, for waits of users.
+    /// The bounds of histogram buckets in seconds, for times that users wait.
     private static let waits = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
-    /// Histogram bounds in seconds, for parts that may be pure computation.
+    /// The bounds of histogram buckets in seconds, for parts of a login that may take only computing time.
     private static let parts = [0.00005, 0.0001, 0.00025, 0.0005, 0.001, 0.0025] + waits
 
     private static let logins = [

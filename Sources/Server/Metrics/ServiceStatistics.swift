@@ -5,12 +5,12 @@ import Passwords
 import Postgres
 import Store
 
-/// The statistics of the service's parts, read when the page of metrics is requested.
+/// Reads the statistics of the service's parts when a program requests the page of metrics.
 ///
-/// They need no query of the database, so the page works while the database is unreachable.
+/// The statistics need no query of the database, so the page works while the database is unreachable.
 struct ServiceStatistics: Sendable {
     let telemetry: Telemetry
-    /// The connection pools, each with its name in the metrics.
+    /// The connection pools of the databases, each with its name in the metrics.
     let pools: [(name: String, databases: Databases)]
     let directory: ApplicationDirectory
     let passwords: PasswordHasher

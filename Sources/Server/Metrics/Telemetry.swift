@@ -11,7 +11,7 @@ struct Telemetry: Sendable {
     let output = LineOutput.standard
     let notices: NoticeLimit
     let metrics = MetricRegistry(MetricFamily.all)
-    /// The spans to export; nil if no trace is exported.
+    /// The queue of trace spans to export; nil if no trace is exported.
     let spans: SpanQueue?
     private let tracer: W3CTracer
 
@@ -22,7 +22,9 @@ struct Telemetry: Sendable {
         tracer = W3CTracer(queue: spans, percent: configuration.traces?.percent ?? 0, random: .system)
     }
 
-    /// Installs the log, metrics and tracer of the process; call once, before anything logs or counts.
+    /// Installs the process-wide log, metrics and tracer.
+    ///
+    /// This method must be called once, before any code logs or counts.
     func start() {
         LoggingSystem.bootstrap(
             { _, provider in

@@ -4,12 +4,15 @@ import Description
 import Domain
 import Encodings
 
-/// The values that a command sends to the administration API.
+/// The values from the command line that a command sends to the administration API.
 ///
-/// They are `NAME=VALUE` for query parameters and for members of the document, or a file with the document.
+/// Each argument `NAME=VALUE` sets a query parameter or a member of the request's JSON document. An argument may
+/// instead name a file with the document.
 struct Assignments {
-    /// One `NAME=VALUE` for the document, with a path to the member for each alternative of the schema that has the
-    /// member.
+    /// One argument `NAME=VALUE` that sets a member of the JSON document.
+    ///
+    /// The schema of the document may have several alternatives. There is one path to the member for each alternative
+    /// that has the member.
     private struct Member {
         let name: String
         let ways: [[Step]]
@@ -18,30 +21,30 @@ struct Assignments {
 
     private enum Value {
         case json(JSONValue)
-        /// A secret from a file, `-` for standard input.
+        /// A secret, which is read from the named file, or from standard input for `-`.
         case secret(file: String)
     }
 
-    /// A step from an object or a list to an inner value.
+    /// One step of a path in a JSON document, from an object or a list to an inner value.
     enum Step {
         case member(String)
-        /// The element of a list whose member `key` is `id`.
+        /// The step to the list element whose member `key` has the value `id`.
         case element(key: String, id: String)
     }
 
     private(set) var query: [(name: String, value: String)] = []
     private var members: [Member] = []
-    /// The file with the document.
+    /// The file with the JSON document; nil if the arguments set the members.
     private(set) var file: String?
 
-    /// Reads arguments.
+    /// Parses the command-line arguments.
     ///
     /// - Parameters:
     ///   - words: The arguments.
-    ///   - path: The resource.
-    ///   - takesFile: Whether the document may come from a file.
-    /// - Throws: `ValidationError` for an unknown or repeated name, a text that is not a value, and a secret given as
-    ///   an argument.
+    ///   - path: The resource that the command sets.
+    ///   - takesFile: Whether an argument may name a file with the JSON document.
+    /// - Throws: `ValidationError` for an unknown or repeated name, a text that is not a valid value, and a secret
+    ///   given as an argument.
     init(_ words: [String], to path: ResourcePath, takesFile: Bool = false) throws {
         for word in words {
             let parts = word.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
@@ -75,27 +78,28 @@ struct Assignments {
 
     var isEmpty: Bool { members.isEmpty && file == nil }
 
-    /// The files to read.
+    /// The files that the command reads: the file with the JSON document, or the files with secrets.
     var files: [String] {
         [file].compactMap(\.self)
             + members.compactMap { if case .secret(let file) = $0.value { file } else { nil } }
     }
 
-    /// Whether the arguments set a member of an element of a list.
+    /// Whether an argument sets a member of a list element, such as `apps.1234.secret=@FILE`.
     ///
-    /// A merge patch replaces a list as a whole. So the document then depends on the current elements.
+    /// A merge patch can only replace a whole list. So the command needs the list's current elements to create the
+    /// document.
     var areOfElements: Bool {
         members.contains { $0.ways.joined().contains { if case .element = $0 { true } else { false } } }
     }
 
-    /// Returns whether the arguments set a member.
+    /// Returns whether an argument sets the member with this name.
     func give(_ name: String) -> Bool { members.contains { $0.name.hasSameBytes(as: name) } }
 
-    /// Returns the document.
+    /// Returns the JSON document that the arguments describe.
     ///
-    /// - Parameter current: The current document, whose lists are changed.
-    /// - Returns: The document; a member with an empty value is `null`.
-    /// - Throws: An exit code after printing which file cannot be read, or which element is missing.
+    /// - Parameter current: The stored document, from whose lists the arguments change elements.
+    /// - Returns: The document. A member is `null` if its argument has no value.
+    /// - Throws: An exit code after printing which file cannot be read, or which list element is missing.
     func document(changing current: JSONValue? = nil) throws -> JSONValue {
         if let file { return try InputFile.json(file) }
         var document = JSONValue.object([:])
@@ -127,9 +131,10 @@ struct Assignments {
         return Member(name: name, ways: found.map(\.steps), value: value)
     }
 
-    /// Parses the value of a member that several alternatives of the document's schema may have.
+    /// Parses the value of a `NAME=VALUE` argument, by the schemas that the document's alternatives have for the
+    /// member.
     ///
-    /// The value is a secret if any of them describes it as one.
+    /// The value is a secret if any of these schemas describes it as one.
     private static func value(of text: String, _ name: String, _ leaves: [Schema], isJSON: Bool) throws -> Value {
         let shapes = leaves.map { $0.typed(as: name) }
         let isSecret = shapes.contains { if case .secret = $0 { true } else { false } }
@@ -148,7 +153,7 @@ struct Assignments {
         return .json(json)
     }
 
-    /// Returns the error for an unknown name.
+    /// Returns the error for an argument whose name no member of the document has.
     ///
     /// If the name ends like the name of a secret, the error says that a secret must not be an argument.
     private static func unknown(_ name: String, _ path: ResourcePath) -> ValidationError {
@@ -167,7 +172,9 @@ struct Assignments {
 }
 
 extension Assignments {
-    /// The beginnings of all `NAME=VALUE` arguments for completion in a shell, with the values that are fixed words.
+    /// The words that a shell offers to complete `NAME=VALUE` arguments, such as `NAME=`.
+    ///
+    /// For a member with a fixed list of words, each word includes the value.
     static let completions: [String] = {
         let leaves = AdministrationRoute.resources.flatMap { $0.document()?.leaves ?? [] }
         let words = leaves.flatMap { leaf -> [String] in
@@ -183,7 +190,9 @@ extension Assignments {
 }
 
 extension Schema {
-    /// Returns the paths to the member to which the names lead: one path for each alternative that has the member.
+    /// Returns the paths through this schema to the member that a dotted name denotes.
+    ///
+    /// There is one path for each alternative of the schema that has the member.
     fileprivate func ways(to names: ArraySlice<String>) -> [(steps: [Assignments.Step], leaf: Schema)] {
         guard let name = names.first else { return [([], self)] }
         let schema = resolved
@@ -207,17 +216,17 @@ extension Schema {
         }
     }
 
-    /// For a list whose elements are objects with a single required member, that member as the key, and the element's
-    /// schema.
+    /// How arguments name an element of the list that this schema describes: by the element's only required member.
     ///
-    /// Nil for other schemas.
+    /// The value has the name of this member, and the schema of the elements. It is nil if the schema is no list, or if
+    /// its elements have no required member or several.
     private var keyed: (key: String, element: Schema)? {
         guard let element = elements.first?.resolved else { return nil }
         let required = element.properties.filter(\.isRequired)
         return required.count == 1 ? (required[0].name, element) : nil
     }
 
-    /// Returns the names of a document's list elements, such as `apps.1234`.
+    /// Returns the names by which arguments can refer to a document's list elements, such as `apps.1234`.
     func elementNames(in value: JSONValue?, behind front: String = "") -> [String] {
         guard let value else { return [] }
         let schema = resolved
@@ -232,7 +241,7 @@ extension Schema {
         }
     }
 
-    /// The members of the schema and of its inner objects, each once, with the name that `NAME=VALUE` has.
+    /// The innermost members of the schema, each once, with the name that an argument `NAME=VALUE` uses.
     var leaves: [(name: String, schema: Schema)] {
         var leaves: [(name: String, schema: Schema)] = []
         collect("", into: &leaves)
@@ -259,19 +268,19 @@ extension Schema {
         }
     }
 
-    /// The names of the members that are secrets.
+    /// The names of the schema's members that are secrets, including members of inner objects.
     fileprivate var secrets: [String] {
         leaves.compactMap { leaf in if case .secret = leaf.schema.typed(as: "") { leaf.name } else { nil } }
     }
 }
 
 extension String {
-    /// The part after the last full stop.
+    /// The part of a dotted name after its last full stop.
     fileprivate var lastName: Substring { split(separator: ".").last ?? "" }
 }
 
 extension JSONValue {
-    /// Returns whether the list on a path has elements with the path's key.
+    /// Returns whether the list at the path has at least one element with the member by which the path names elements.
     fileprivate func hasElements(on way: ArraySlice<Assignments.Step>) -> Bool {
         switch way.first {
         case nil: false
@@ -280,10 +289,10 @@ extension JSONValue {
         }
     }
 
-    /// Returns the value with an inner value set.
+    /// Returns this document with the value at a path replaced.
     ///
-    /// Since a list is sent as a whole, it begins with the elements of `current`. The value `null` removes an element,
-    /// or a member of an element.
+    /// A merge patch contains each list as a whole. So a list that is not yet in this document begins with the elements
+    /// of `current`. The value `null` removes a list element, or a member of an element.
     fileprivate func setting(
         _ way: ArraySlice<Assignments.Step>,
         to value: JSONValue,

@@ -1,15 +1,15 @@
 import ArgumentParser
 import Encodings
 
-/// The repeated name of the object that a command removes for good.
+/// The option by which an operator repeats the name of an object to confirm its permanent removal.
 struct ConfirmationOption: ParsableArguments {
     @Option(name: .customLong("confirm"), help: "The name again, to confirm. Required without a terminal.")
     var name: String?
 
-    /// Requires the name by the option, or typed at the terminal.
+    /// Checks that the operator has repeated the name, in the option or at the terminal.
     ///
     /// - Parameters:
-    ///   - name: The required name.
+    ///   - name: The name that must be repeated.
     ///   - consequence: What will be lost.
     /// - Throws: An exit code for a missing or different name.
     func require(_ name: String, losing consequence: String) throws {

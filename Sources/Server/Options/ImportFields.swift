@@ -3,7 +3,7 @@ import Domain
 import Import
 import Passwords
 
-/// `passwordHash=pw`: a system field and its name in a file.
+/// A command-line argument such as `passwordHash=pw`: a system field, and the name that the import file has for it.
 struct FieldName: ExpressibleByArgument, Sendable {
     let field: SystemField
     let column: String
@@ -16,7 +16,7 @@ struct FieldName: ExpressibleByArgument, Sendable {
     }
 }
 
-/// `facebook=1234567890`: a provider and the app to which its ids belong.
+/// A command-line argument such as `facebook=1234567890`: a provider, and the app to which the users' ids belong.
 struct ProviderAppName: ExpressibleByArgument, Sendable {
     let provider: ProviderName
     let app: ProviderAppID
@@ -32,7 +32,7 @@ struct ProviderAppName: ExpressibleByArgument, Sendable {
 }
 
 extension FirebaseScryptParameters {
-    /// Reads a file with a project's hash parameters from Firebase's console.
+    /// Reads the password hash parameters of a Firebase project from a file, as Firebase's console shows them.
     ///
     /// - Throws: An exit code after printing what is missing.
     init(file path: String) throws {

@@ -1,18 +1,20 @@
 import Glibc
 import Import
 
-/// A file of any size, read in parts.
+/// A file with users to import, of any size, which is read in parts.
 struct ImportFile {
     private static let partBytes = 262_144
-    /// Bytes of the largest file that is read into memory.
+    /// The maximum size in bytes of a file that is read into memory as a whole.
     private static let maxBytes = 67_108_864
 
     let path: String
-    /// The size of the file.
+    /// The size of the file in bytes.
     let bytes: Int
     private let device: dev_t
     private let number: ino_t
 
+    /// Checks that the path leads to a regular file.
+    ///
     /// - Throws: An exit code after printing the problem. A pipe is refused, because an import may read the file again.
     init(_ path: String) throws {
         var status = stat()
@@ -27,15 +29,15 @@ struct ImportFile {
         (device, number) = (status.st_dev, status.st_ino)
     }
 
-    /// Returns whether a path leads to the same file.
+    /// Returns whether another path leads to this file.
     func isFile(at path: String) -> Bool {
         var status = stat()
         return stat(path, &status) == 0 && status.st_dev == device && status.st_ino == number
     }
 
-    /// Returns a function that reads the file in parts, from the beginning.
+    /// Returns a function that reads the file from the beginning, one part at each call.
     ///
-    /// At the end it returns an empty part.
+    /// After the last part, the function returns an empty part.
     func open(telling position: @escaping (Int) -> Void = { _ in }) throws -> () throws -> [UInt8] {
         let reading = try Reading(path)
         return {
@@ -70,9 +72,7 @@ struct ImportFile {
         }
     }
 
-    /// The open file.
-    ///
-    /// It is closed with its last reader.
+    /// An open file, which is closed when the last reference to this object is released.
     private final class Reading {
         private let path: String
         private let descriptor: Int32

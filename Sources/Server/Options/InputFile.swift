@@ -4,10 +4,10 @@ import Glibc
 
 /// A file that a command reads: a path, or `-` for standard input.
 enum InputFile {
-    /// The maximum number of bytes of an input file: the limit of a document, since every secret is shorter.
+    /// The maximum size of an input file in bytes: that of an application document, since every secret is shorter.
     static let maxBytes = JSONLimits.document.bytes
 
-    /// Reads the file.
+    /// Reads the file at the path, or standard input for `-`.
     ///
     /// - Throws: An exit code after printing why the file cannot be read.
     static func bytes(_ path: String) throws -> [UInt8] {
@@ -28,21 +28,21 @@ enum InputFile {
         }
     }
 
-    /// Reads the JSON value in the file.
+    /// Reads a JSON value from the file at the path, or from standard input for `-`.
     static func json(_ path: String) throws -> JSONValue {
         do { return try JSONParser.parse(try bytes(path), limits: .document) } catch let error as JSONError {
             throw Exit.saying("\(name(path)): \(error)", Exit.dataError)
         }
     }
 
-    /// Checks that the file can be read, without reading it.
+    /// Checks, without reading the file's contents, that the file can be read.
     ///
     /// - Throws: An exit code after printing why the file cannot be read.
     static func requireReadable(_ path: String) throws {
         guard path == "-" || access(path, R_OK) == 0 else { throw unreadable(path) }
     }
 
-    /// Returns the file's name for messages.
+    /// Returns the name of the file for messages: its path, or `standard input` for `-`.
     static func name(_ path: String) -> String { path == "-" ? "standard input" : path }
 
     private static func unreadable(_ path: String) -> ExitCode {

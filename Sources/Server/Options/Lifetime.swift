@@ -15,8 +15,10 @@ struct Lifetime: ExpressibleByArgument, Sendable {
         seconds = count * unit
     }
 
-    /// Returns a time in the form of the administration API: for a duration, the time that long ago; otherwise the text
-    /// itself.
+    /// Returns a point in time as the administration API expects it.
+    ///
+    /// If the text is a duration such as `12h`, the result is the time that long ago. Any other text is returned
+    /// unchanged.
     static func moment(_ text: String) -> String {
         guard let ago = Lifetime(argument: text) else { return text }
         return String(Int64(max(0, Date().timeIntervalSince1970 - Double(ago.seconds))) * 1000)

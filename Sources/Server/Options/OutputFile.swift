@@ -1,7 +1,7 @@
 import ArgumentParser
 import Glibc
 
-/// The destination of a document: standard output, or the file of `-o`.
+/// The option with the destination of a document that a command writes: standard output, or the file of `-o`.
 struct OutputFileOption: ParsableArguments {
     @Option(
         name: [.customShort("o"), .customLong("output")],
@@ -10,7 +10,9 @@ struct OutputFileOption: ParsableArguments {
     )
     var path: String?
 
-    /// Writes a text and a line break to the destination; a file gets its name only when it is complete.
+    /// Writes a text and a line break to the destination.
+    ///
+    /// A file is complete when it appears under its name.
     ///
     /// - Throws: An exit code after printing why the file cannot be written.
     func write(_ text: String) throws {
@@ -22,15 +24,15 @@ struct OutputFileOption: ParsableArguments {
         try file.keep()
     }
 
-    /// Writes a document in parts.
+    /// Writes a document in parts to a new file of mode 0600, or to standard output.
     ///
-    /// The file is new and has mode 0600. It gets its name only when it is complete. A user may have been able to read
-    /// the former file, or may have put a link in its place: this user can neither read nor redirect the new file. A
-    /// document that the body leaves unfinished never gets the name.
+    /// The file gets its name only when it is complete. If `body` fails, no file appears under the name. Another user
+    /// of the machine may have been able to read a former file of this name, or may have put a link in its place. This
+    /// user can neither read nor redirect the new file.
     ///
-    /// - Parameter body: Receives the function that writes.
-    /// - Returns: What the body returns.
-    /// - Throws: What the body throws; an exit code after printing why the file cannot be written.
+    /// - Parameter body: Receives the function that writes a part.
+    /// - Returns: What `body` returns.
+    /// - Throws: What `body` throws; an exit code after printing why the file cannot be written.
     func stream<Value>(_ body: (_ write: (String) throws -> Void) async throws -> Value) async throws -> Value {
         guard let file = try openFile() else { return try await body { try Terminal.print($0) } }
         let value: Value
@@ -42,25 +44,25 @@ struct OutputFileOption: ParsableArguments {
         return value
     }
 
-    /// Creates the file; nil for standard output.
+    /// Creates the output file under a temporary name; nil for standard output.
     private func openFile() throws -> NewFile? {
         guard let path else { return nil }
         return try NewFile(path, instead: "leave -o out and redirect standard output")
     }
 }
 
-/// A file of mode 0600 under a temporary name.
-///
-/// It gets its final name when it is complete.
+/// A new file of mode 0600, under a temporary name until it is complete.
 struct NewFile {
     private let path: String
     private let name: [CChar]
     private let descriptor: Int32
 
+    /// Creates the file under a temporary name.
+    ///
     /// - Parameters:
     ///   - path: The final name.
-    ///   - remedy: What to do instead if the name belongs to a link, a folder, a device or a pipe. These are not
-    ///     replaced.
+    ///   - remedy: What the operator should do instead if the final name belongs to a link, a folder, a device or a
+    ///     pipe, which the file does not replace.
     /// - Throws: An exit code after printing why the file cannot be created.
     init(_ path: String, instead remedy: String) throws {
         var status = stat()

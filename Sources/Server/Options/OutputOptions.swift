@@ -2,25 +2,25 @@ import Administration
 import ArgumentParser
 import Encodings
 
-/// The format of a command's result: tables, or the JSON of the administration API.
+/// The option that sets the format of a command's result: tables, or the JSON of the administration API.
 struct OutputOptions: ParsableArguments {
     @Flag(help: "Print JSON, for programs.")
     var json = false
 
-    /// Prints a list.
+    /// Prints a part of a list, as a table or as JSON.
     func show(_ page: Page, _ columns: [Column]) throws {
         guard !json else { return try print(page.json) }
         try table(columns, page.items)
         if let next = page.next { Terminal.say("For more, repeat the command with --cursor=\(next)") }
     }
 
-    /// Prints one resource: its members, and below them its lists as tables.
+    /// Prints one resource: first its members, then its lists as tables.
     func show(_ resource: Resource, _ sections: [Section] = [], moments: [String] = []) throws {
         guard !json else { return try print(resource.body) }
         try details(resource.body, tag: resource.tag, sections, moments: moments)
     }
 
-    /// Prints a result that is no resource.
+    /// Prints a JSON result that is not a resource of the administration API.
     func show(_ value: JSONValue, _ sections: [Section]) throws {
         guard !json else { return try print(value) }
         try details(value, tag: nil, sections, moments: [])
@@ -61,6 +61,6 @@ struct OutputOptions: ParsableArguments {
         for warning in value.object?[Self.warnings]?.array ?? [] { Terminal.say("warning: \(warning.string ?? "")") }
     }
 
-    /// The member with warnings, which are printed for every result.
+    /// The member of a result that contains warnings; they are printed for every result.
     private static let warnings = "warnings"
 }

@@ -14,7 +14,7 @@ struct PageOptions: ParsableArguments {
         guard limit > 0 else { throw ValidationError("--limit must be at least 1.") }
     }
 
-    /// Reads pages until the limit is reached.
+    /// Requests parts of a list, one after the other, until there are as many items as the option `--limit` allows.
     func read(_ page: (PageRequest) async throws -> Page) async throws -> Page {
         var items: [JSONValue] = []
         var cursor = cursor

@@ -10,17 +10,19 @@ struct PreconditionOption: ParsableArguments {
     )
     var tag: String?
 
-    /// The precondition that the option states; `any` without the option.
+    /// The precondition for the command's change: the tag of the option `--if-match`; without the option, none.
     var precondition: Precondition { plainTag.map { .tags([$0]) } ?? .any }
 
-    /// - Throws: `ValidationError` if the path takes no tag. Otherwise a change would seem to be guarded without being
-    ///   so.
+    /// Checks that the resource at the path can have a precondition.
+    ///
+    /// - Throws: `ValidationError` if it cannot. Otherwise the operator would believe that the option protects the
+    ///   change.
     func check(_ path: ResourcePath) throws {
         guard tag == nil || path.route.takesTag else {
             throw ValidationError("\(path.text) has no tag: leave --if-match out.")
         }
     }
 
-    /// The tag without quotes.
+    /// The entity tag of the option `--if-match`, without quotes; nil without the option.
     var plainTag: String? { tag.map { $0.filter { $0 != "\"" } } }
 }

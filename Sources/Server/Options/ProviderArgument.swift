@@ -1,7 +1,7 @@
 import ArgumentParser
 import Domain
 
-/// The provider that a command works on.
+/// The command-line argument with the provider that a command works on.
 struct ProviderArgument: ParsableArguments {
     @Option(name: .customLong("provider"), help: "The name of the provider in the application.")
     var name = ProviderName(known: "facebook")

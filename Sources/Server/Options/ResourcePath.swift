@@ -6,7 +6,7 @@ import Domain
 import Encodings
 import HTTPTypes
 
-/// What a command does to a resource.
+/// The verb of a command: what the command does to a resource of the administration API.
 enum ResourceVerb: String, CaseIterable {
     case get, list, set, patch, delete
 
@@ -20,7 +20,7 @@ enum ResourceVerb: String, CaseIterable {
         }
     }
 
-    /// The paths to which the verb applies, with summaries, for the help text.
+    /// The resource paths that can follow the verb on the command line, with summaries, for the help text.
     ///
     /// If a member of the document names a new resource, the path may end with that name.
     var paths: [(template: String, summary: String)] {
@@ -31,14 +31,20 @@ enum ResourceVerb: String, CaseIterable {
     }
 }
 
-/// A path of the administration API: its route, and the values of its path parameters.
+/// The path of a resource in the administration API, as an operator typed it: its route and the values of its
+/// parameters.
 struct ResourcePath {
     let text: String
     let route: AdministrationRoute
     let segments: [String: Substring]
-    /// The member of the document whose value is the last segment of the path; nil if the path has no such segment.
+    /// The last segment of a path to a resource that the command creates, and the member of the document that has this
+    /// value.
+    ///
+    /// Nil if the path does not end with the name of a new resource.
     let named: (member: String, value: String)?
 
+    /// Parses the path in a command with the given verb.
+    ///
     /// - Throws: `ValidationError` if the verb is not available for the path. The message names a similar path.
     init(_ text: String, _ verb: ResourceVerb) throws {
         guard let found = Self.find(text, verb) else { throw ValidationError(Self.problem(text, verb)) }
@@ -54,23 +60,25 @@ struct ResourcePath {
         (self.text, self.route, self.segments, self.named) = (text, route, segments, named)
     }
 
-    /// The last name in the path, decoded.
+    /// The last name in the path, percent-decoded.
     ///
-    /// It must be repeated to confirm a removal.
+    /// The operator must repeat the name to confirm a removal.
     var name: String {
         let segments = zip(route.template.split(separator: "/"), text.split(separator: "/"))
         return Array(segments).last { $0.0.hasPrefix("{") }.flatMap { PercentEncoding.decode($0.1) } ?? ""
     }
 
-    /// The query parameters that users write as NAME=VALUE; commands have options for the others.
+    /// The query parameters that operators write as `NAME=VALUE`.
+    ///
+    /// Commands have options for the other query parameters.
     var query: [Parameter] {
         route.query.filter { !["limit", "cursor", "confirm", "format"].contains($0.name) }
     }
 
-    /// The schema of the document.
+    /// The schema of the JSON document that the command sends; nil if it sends none.
     var document: Schema? { route.document(at: segments) }
 
-    /// Reads the resource at the path; nil where there is none.
+    /// Reads the resource at the path from the administration; nil if it does not exist.
     func current(by actor: ChangeAuthor, of administration: Administration) async throws -> Resource? {
         let reading = try ResourcePath(text, .get)
         do {
@@ -80,7 +88,9 @@ struct ResourcePath {
         return nil
     }
 
-    /// Returns the names of the current list elements, such as `apps.1234`, that a new document does not have.
+    /// Returns the names of the list elements that a stored document has and a new document does not have.
+    ///
+    /// A name is, for example, `apps.1234`.
     func elements(of current: JSONValue, without document: JSONValue?) -> [String] {
         let kept = self.document?.elementNames(in: document) ?? []
         return (self.document?.elementNames(in: current) ?? []).filter { !kept.contains($0) }
@@ -105,7 +115,9 @@ struct ResourcePath {
         return nil
     }
 
-    /// Returns the member of the document that names a new resource; nil if the service generates the id.
+    /// Returns the name of the member by which a client names a resource that the route creates.
+    ///
+    /// Nil if the service generates the resource's id.
     fileprivate static func naming(_ route: AdministrationRoute) -> String? {
         guard route.method == .post else { return nil }
         return route.document()?.resolved.properties.first { member in

@@ -4,14 +4,12 @@ import Domain
 /// The source of a command's secret: a file, standard input, or hidden input at the terminal.
 ///
 /// A secret is never an argument. Every process on the machine can read arguments, and the shell writes them into its
-/// history. Users might try an option with the secret as its value. Such an option exists only to tell them this
-/// reason.
+/// history. Operators might try an option with the secret as its value. That option exists only for the error message
+/// that explains this.
 protocol SecretOptions: ParsableArguments {
     /// The base name of the options, such as `secret` for `--secret-file`.
     static var option: String { get }
-    /// Whether a human chose the secret.
-    ///
-    /// Such a secret may have any characters.
+    /// Whether the secret is a text that a human chose, such as a password, which may contain any characters.
     static var isText: Bool { get }
     var file: String? { get }
     var stdin: Bool { get }
@@ -47,7 +45,7 @@ extension SecretOptions {
         return try Secret(line: try InputFile.bytes("-"), of: name, isText: Self.isText)
     }
 
-    /// Reads the secret from the source that the options name, or else from the terminal.
+    /// Reads the secret from the source that the options name; without such an option, asks for it at the terminal.
     func require(_ name: String) throws -> Secret {
         if let secret = try read(name) { return secret }
         guard Terminal.canAsk else {
@@ -58,13 +56,13 @@ extension SecretOptions {
 }
 
 extension Secret {
-    /// Reads hidden input at the terminal.
+    /// Asks for the secret at the terminal, which does not show what the operator types.
     init(asking name: String, isText: Bool = false) throws {
         let line = Array((Terminal.askHidden("\(name) (is not shown):") ?? "").utf8)
         try self.init(line: line, of: name, isText: isText)
     }
 
-    /// Returns the message that refuses a secret as an argument.
+    /// Returns the error message for an operator who passed a secret as a command-line argument.
     static func refusal(ofArgument argument: String, use others: String) -> String {
         """
         \(argument) is refused: all users of this machine can read arguments, and the shell keeps them in its history. \
@@ -97,7 +95,7 @@ extension Secret {
     }
 }
 
-/// The options with a user's access token.
+/// The command-line options that pass a user's access token.
 struct AccessTokenOptions: SecretOptions {
     static let option = "access-token"
 

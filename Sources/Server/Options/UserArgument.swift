@@ -1,6 +1,6 @@
 import ArgumentParser
 
-/// The user that a command works on.
+/// The command-line argument with the user that a command works on.
 struct UserArgument: ParsableArguments {
     @OptionGroup var application: ApplicationArgument
 

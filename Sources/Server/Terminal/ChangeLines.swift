@@ -1,12 +1,12 @@
 import Encodings
 
-/// Changes as lines: `+` for additions, `-` for removals, `~` for changes, with their parts below.
+/// Formats changes as lines: `+` for additions, `-` for removals, `~` for changes, and the details below each.
 struct ChangeLines {
     private(set) var lines: [String] = []
 
     var isEmpty: Bool { lines.isEmpty }
 
-    /// Creates the lines of an `ApplicationPlan`, from its JSON.
+    /// Formats the changes of an `ApplicationPlan`, which is given as JSON.
     init(ofPlan plan: JSONValue) {
         for change in plan.object?["changes"]?.array?.compactMap(\.object) ?? [] {
             let names = [change["action"]?.string, change["target"]?.string].compactMap { $0 }
@@ -14,7 +14,7 @@ struct ChangeLines {
         }
     }
 
-    /// Creates the lines of the difference of two mappings, from `mappingDifference`.
+    /// Formats the differences between two mappings, as `mappingDifference` returns them.
     init(ofMappings difference: JSONValue) {
         let object = difference.object ?? JSONObject()
         for entry in object["removed"]?.array ?? [] { add("-", entry) }

@@ -1,6 +1,6 @@
 import Encodings
 
-/// An object as rows of name and value.
+/// Formats a JSON object as rows of name and value.
 ///
 /// A row for a member of an inner object has the name `object.member`.
 struct Details {

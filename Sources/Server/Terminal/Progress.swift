@@ -1,12 +1,14 @@
-/// The progress of a long command, on one line of the terminal; nothing without a terminal.
+/// Shows the progress of a long command on one line of the terminal; prints nothing without a terminal.
 struct Progress {
     private let what: String
     private let isShown: Bool
     private let start = ContinuousClock.now
     private var shown: ContinuousClock.Instant?
 
+    /// Creates the progress line.
+    ///
     /// - Parameters:
-    ///   - what: What is counted.
+    ///   - what: The name of the counted items.
     ///   - isShown: False if the terminal shows the result itself.
     init(_ what: String, isShown: Bool) {
         self.what = what
@@ -22,7 +24,7 @@ struct Progress {
         Terminal.overwrite("\(count) \(what), \(Int(Double(count) / seconds)) a second\(rest)")
     }
 
-    /// Removes the line.
+    /// Removes the progress line from the terminal.
     func end() {
         if shown != nil { Terminal.overwrite("") }
     }

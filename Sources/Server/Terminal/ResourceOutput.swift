@@ -5,9 +5,9 @@ import Encodings
 import HTTPTypes
 
 extension OutputOptions {
-    /// Prints the outcome of a route.
+    /// Prints what a call of the administration API returned.
     ///
-    /// A new secret is printed alone, unless the user gave it.
+    /// A newly generated secret is printed alone. A secret that the operator set is not printed.
     func show(_ answer: AdministrationRoute.Outcome, _ path: ResourcePath, giving document: JSONValue? = nil) throws {
         switch answer {
         case .resource(let resource):
@@ -23,7 +23,7 @@ extension OutputOptions {
         }
     }
 
-    /// Prints a resource in the form of the resource at a path.
+    /// Prints a resource with the columns and times that the schema of the given path defines.
     func show(_ resource: Resource, like template: String) throws {
         let schema = Schema.answer(at: template)
         try show(resource, schema.sections, moments: schema.moments)
@@ -35,7 +35,8 @@ extension Column {
         Schema.answer(at: template).resolved["items"].elements.first.map(columns) ?? []
     }
 
-    /// Returns the columns of a list of objects: the members that are values or lists of values.
+    /// Returns the table columns for a list of objects: the objects' members that are plain values or lists of plain
+    /// values.
     static func columns(of schema: Schema) -> [Column] {
         if let names = schema.definition.flatMap({ shown[$0.name] }) {
             let members = schema.members
@@ -56,7 +57,7 @@ extension Column {
         }
     }
 
-    /// The columns of objects with more members than fit a line.
+    /// The columns that a table shows of each kind of object that has more members than fit on a line.
     private static let shown = [
         "User": ["objectId", "name", "email", "userStatus", "created", "lastLogin"],
         "AuditEntry": ["happened", "actor", "source", "application", "action", "target", "from", "to"],
@@ -75,12 +76,12 @@ extension Column {
 }
 
 extension Schema {
-    /// Returns the schema of the resource at a path.
+    /// Returns the schema of the response to a GET of the given path.
     fileprivate static func answer(at template: String) -> Schema {
         AdministrationRoute.resources.first { $0.method == .get && $0.template == template }?.answer ?? .any
     }
 
-    /// The schema without `null`, with its reference resolved.
+    /// The schema of the value if it is not `null`; a reference is replaced by the schema to which it refers.
     fileprivate var present: Schema {
         let schema = resolved
         return schema.alternatives.first { !$0.resolved.isNothing }?.present ?? schema
@@ -88,7 +89,7 @@ extension Schema {
 
     private var isNothing: Bool { kind == nil && alternatives.isEmpty && properties.isEmpty && definition == nil }
 
-    /// The members of all alternatives.
+    /// The members of the object that the schema describes, collected from all alternatives of the schema.
     fileprivate var members: [Property] {
         let schema = resolved
         guard !schema.alternatives.isEmpty else { return schema.properties.filter { !$0.schema.isConstant } }
@@ -99,7 +100,7 @@ extension Schema {
 
     private var isConstant: Bool { rules.contains { $0.key == "const" } }
 
-    /// Whether the value is a secret that is shown only once.
+    /// Whether the schema describes a secret, which the service shows only once.
     fileprivate var isOnce: Bool { isSecret || resolved.isSecret }
 
     fileprivate var isColumn: Bool {
@@ -107,7 +108,7 @@ extension Schema {
         return schema.kind != .object && schema.elements.first?.members.isEmpty != false
     }
 
-    /// The members that are lists of objects.
+    /// The members that are lists of objects, each with the columns of its table.
     var sections: [OutputOptions.Section] {
         members.compactMap { member in
             let elements = member.schema.present.elements.first

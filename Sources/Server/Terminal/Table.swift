@@ -1,16 +1,16 @@
 import Encodings
 import FoundationEssentials
 
-/// A column of a table: its title, and the member of a row's JSON object that it shows.
+/// A column of a table: its title, and how to read its value from the JSON object of a row.
 struct Column: Sendable {
     enum Kind: Sendable {
-        /// A text that may be cut if the terminal is too narrow.
+        /// A text that may be shortened if the terminal is too narrow.
         case text
-        /// A text that may be cut; the column is left out when no row has a value.
+        /// A text that may be shortened; the column is left out if no row has a value.
         case rare
-        /// A value that is shown whole, to be copied into the next command.
+        /// A value that is never shortened, so that an operator can copy it into the next command.
         case id
-        /// Milliseconds since 1970.
+        /// A time in milliseconds since 1970.
         case moment
     }
 
@@ -35,7 +35,7 @@ struct Column: Sendable {
     }
 }
 
-/// The text of a JSON value in a table.
+/// Formats a JSON value as the text of a table cell.
 enum Cell {
     private static let nothing = "-"
 
@@ -71,7 +71,7 @@ extension JSONValue {
     }
 }
 
-/// Aligned rows under a header.
+/// A table of aligned rows under a header.
 struct Table {
     let columns: [Column]
     let rows: [[String]]
@@ -83,7 +83,7 @@ struct Table {
         self.rows = rows.map { [columns = self.columns] row in columns.map { $0.cell(of: row) } }
     }
 
-    /// Returns the lines of the table for a terminal of `limit` columns; nil leaves every cell whole.
+    /// Returns the lines of the table for a terminal of `limit` columns; if `limit` is nil, no cell is shortened.
     func lines(within limit: Int?) -> [String] {
         let cells = [columns.map(\.title)] + rows
         var widths = columns.indices.map { column in
@@ -102,9 +102,9 @@ struct Table {
     private static let gap = "  "
     private static let narrowest = 8
 
-    /// Shrinks the widest columns first.
+    /// Reduces the widths of columns until the table fits the terminal; the widest columns shrink first.
     ///
-    /// Ids stay whole. If the table still does not fit, the terminal wraps it.
+    /// Columns of ids keep their width. If the table still does not fit, the terminal wraps its lines.
     private func shrink(_ widths: inout [Int], to limit: Int) {
         let flexible = columns.indices.filter { columns[$0].mayBeCut }
         let fixed = columns.indices.filter { !columns[$0].mayBeCut }.reduce(0) { $0 + widths[$1] }

@@ -3,7 +3,7 @@ import Glibc
 
 /// The three standard streams, each of which may be a terminal.
 enum Terminal {
-    /// Whether questions can be asked: a user sees them and can type.
+    /// Whether the command can ask questions: a user sees standard error and can type at standard input.
     static var canAsk: Bool { isatty(STDIN_FILENO) == 1 && isatty(STDERR_FILENO) == 1 }
 
     static var inputIsTerminal: Bool { isatty(STDIN_FILENO) == 1 }
@@ -28,14 +28,14 @@ enum Terminal {
         }
     }
 
-    /// Prints to standard output that something is done.
+    /// Prints a message to standard output that an action is done.
     static func report(_ text: String) throws {
         try print(TerminalText.escaped(text) + "\n")
     }
 
-    /// Prints a secret that cannot be read again.
+    /// Prints a secret that the service will not show again.
     ///
-    /// The secret is alone on standard output, so it can go into a file or a variable.
+    /// The secret is alone on standard output, so a shell can write it to a file or a variable.
     static func printOnce(_ secret: String, _ name: String) throws {
         try print(TerminalText.escaped(secret) + "\n")
         say("\(name) Save it now: it is not shown again, because only its hash is stored.")
@@ -46,12 +46,12 @@ enum Terminal {
         _ = write(TerminalText.escapedLines(text) + "\n", to: STDERR_FILENO)
     }
 
-    /// Replaces the last line on standard error, which is a terminal.
+    /// Replaces the last line on standard error; the caller ensures that standard error is a terminal.
     static func overwrite(_ text: String) {
         _ = write("\r\u{1B}[K" + TerminalText.escaped(text), to: STDERR_FILENO)
     }
 
-    /// Writes all of a text; returns false, with `errno`, on failure.
+    /// Writes the whole text to a file descriptor; if that fails, returns false and sets `errno`.
     static func write(_ text: String, to descriptor: Int32) -> Bool {
         var rest = Array(text.utf8)[...]
         while !rest.isEmpty {
@@ -64,15 +64,15 @@ enum Terminal {
 
     // MARK: Questions
 
-    /// Asks for a line; returns nil at the end of input.
+    /// Prints a question and reads a line; nil at the end of input.
     static func ask(_ question: String) -> String? {
         _ = write(TerminalText.escaped(question) + " ", to: STDERR_FILENO)
         return readLine()
     }
 
-    /// Asks for a line that is not shown; returns nil at the end of input.
+    /// Prints a question and reads a line that the terminal does not show; nil at the end of input.
     ///
-    /// While the user types, the terminal passes on single keys: its own line buffer ends at 4095 bytes, and tokens may
+    /// The terminal is in a mode that passes on each key at once: its line buffer holds only 4095 bytes, and tokens may
     /// be longer.
     static func askHidden(_ question: String) -> String? {
         var before = termios()

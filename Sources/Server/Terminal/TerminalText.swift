@@ -1,11 +1,11 @@
-/// Escapes untrusted text, since a terminal obeys control sequences (T-114, T-119).
+/// Escapes untrusted text before it is printed, since a terminal obeys control sequences (T-114, T-119).
 ///
-/// Names of users come from Facebook, for example.
+/// Such text is, for example, the name of a user that comes from Facebook.
 enum TerminalText {
     /// Returns the text with unsafe characters escaped.
     ///
-    /// Those are the characters that could move the cursor, change colours, begin a line, be invisible or change the
-    /// direction of reading.
+    /// Unsafe are characters that move the cursor, change colours, begin a line, are invisible or change the direction
+    /// of reading.
     static func escaped(_ text: String) -> String {
         escaped(text) { "\\u{\(String($0.value, radix: 16, uppercase: true))}" }
     }
@@ -16,10 +16,10 @@ enum TerminalText {
             .map { escaped(String($0)) }.joined(separator: "\n")
     }
 
-    /// Returns JSON text with unsafe characters escaped, without a change of its meaning.
+    /// Returns JSON text in which characters that are unsafe at a terminal are escaped; its meaning stays the same.
     ///
-    /// `JSONWriter` has escaped the control characters. The other unsafe characters occur only in strings, where JSON
-    /// allows an escape.
+    /// `JSONWriter` has already escaped the control characters. The other unsafe characters occur only in strings,
+    /// where JSON allows an escape.
     static func escapedJSON(_ text: String) -> String {
         escaped(text) { scalar in
             Character(scalar).utf16.map { unit in
@@ -53,7 +53,7 @@ enum TerminalText {
 
     // MARK: Width
 
-    /// Returns how many columns of a terminal the text takes.
+    /// Returns the number of terminal columns that the text occupies.
     static func width(of text: String) -> Int {
         text.utf8.allSatisfy { $0 < 0x80 } ? text.utf8.count : text.unicodeScalars.reduce(0) { $0 + width(of: $1) }
     }

@@ -1,7 +1,7 @@
 import Limiting
 import Providers
 
-/// The variables of timeouts.
+/// The configuration variables for timeouts.
 enum TimeVariables {
     static let login = Variable.milliseconds(
         "login",
@@ -120,7 +120,7 @@ enum TimeVariables {
         ]
 }
 
-/// The variables of numeric limits.
+/// The configuration variables for numeric limits.
 enum NumberVariables {
     static let concurrentLogins = Variable.integer("concurrent.logins", in: 1...100_000, "logins", standard: 2048) {
         """
@@ -230,7 +230,7 @@ enum NumberVariables {
     ]
 }
 
-/// The variables of connection poolers.
+/// The configuration variables for connection poolers between the service and PostgreSQL, such as PgBouncer.
 enum PoolerVariables {
     static let preparedStatements = Variable.flag(
         "database.prepared.statements",
@@ -241,13 +241,13 @@ enum PoolerVariables {
     static let all: [any DeclaredVariable] = [preparedStatements]
 }
 
-/// The variables of rate limits.
+/// The configuration variables for rate limits.
 enum RateVariables {
     static let all: [any DeclaredVariable] = LimitPolicy.all.map(Variable.init)
 }
 
 extension Variable<Rate?> {
-    /// The variable of a policy's rate; nil is no limit.
+    /// Declares the configuration variable for the rate of a limit; the value nil means no limit.
     init(_ policy: LimitPolicy) {
         self.init(
             "limit." + policy.name,

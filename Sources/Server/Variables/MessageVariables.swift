@@ -2,7 +2,7 @@ import Curl
 import Messaging
 import Providers
 
-/// The variables of mail.
+/// The configuration variables for mail.
 enum MailVariables {
     static let server = Variable<SMTPServer?>(
         "smtp.url",
@@ -61,7 +61,7 @@ enum MailVariables {
     static let all: [any DeclaredVariable] = [server, sender, language, templates, folder, authorities]
 }
 
-/// The variables of SMS.
+/// The configuration variables for SMS.
 enum SMSVariables {
     static let gateway = Variable<HTTPURL?>(
         "sms.url",

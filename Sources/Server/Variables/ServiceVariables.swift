@@ -10,7 +10,7 @@ import Postgres
 import Providers
 import Secrets
 
-/// The variables that must be set.
+/// The configuration variables that must be set.
 enum NeededVariables {
     static let databaseURL = Variable<PostgresConfiguration?>(
         "database.url",
@@ -52,7 +52,7 @@ enum NeededVariables {
     ]
 }
 
-/// The variables of listeners and logging.
+/// The configuration variables for listeners and logging.
 enum ListeningVariables {
     static let listen = Variable.address(
         "listen",
@@ -202,7 +202,7 @@ enum ListeningVariables {
     ]
 }
 
-/// The variables of the listeners' TLS.
+/// The configuration variables for the listeners' TLS.
 enum TLSVariables {
     static let certificate = Variable.text(
         "tls.certificate.file",
@@ -241,7 +241,7 @@ enum TLSVariables {
     ]
 }
 
-/// The variables that all provider kinds share.
+/// The configuration variables that all provider kinds share.
 enum ProviderVariables {
     static let authorities = Variable.text(
         "ca.file",

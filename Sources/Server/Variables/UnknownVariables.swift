@@ -2,15 +2,15 @@ import Description
 import Domain
 import Providers
 
-/// Finds names with the prefix of the service, in the environment or the configuration file, that are no variable.
+/// Finds unknown names of configuration variables, in the environment and in the configuration file.
 ///
-/// Such a name is most likely misspelt. Without a message it would be ignored silently.
+/// Such a name is most likely misspelt. Without a message, the service would ignore it silently.
 enum UnknownVariables {
     private static let known = VariableTable.all.flatMap(\.variables)
     private static let prefix = ServiceVariable.prefix
     private static let filePrefix = "federation."
 
-    /// Returns a problem for each unknown name of the environment.
+    /// Returns an error message for each environment variable that has the service's prefix and an unknown name.
     static func problems(environment names: some Collection<String>) -> [String] {
         let prefixes = clusterPrefixes(of: names)
         return problems(
@@ -23,15 +23,15 @@ enum UnknownVariables {
         )
     }
 
-    /// Returns a problem for each unknown name in the configuration's file.
+    /// Returns an error message for each unknown name in the configuration file.
     static func problems(file places: some Collection<String>) -> [String] {
         problems(of: places, among: known.map(\.key), behind: filePrefix)
     }
 
-    /// Returns a problem for each unknown name.
+    /// Returns an error message for each unknown name.
     ///
-    /// Names are compared without their prefix, since with it all names would be similar. `advice` is for a name that
-    /// resembles no variable.
+    /// A message suggests the most similar known name. Names are compared without their prefix, since the common prefix
+    /// would make all names similar. The message has the text `advice` instead if no known name is similar.
     private static func problems(
         of names: some Collection<String>,
         among known: [String],
@@ -47,7 +47,7 @@ enum UnknownVariables {
         }
     }
 
-    /// Returns the present name of a variable that had another name before 0.1.0.
+    /// Returns the current name of a variable that was renamed before version 0.1.0; nil for any other name.
     private static func present(_ name: Substring) -> String? {
         for (former, present) in [("UPKEEP_", "MAINTENANCE_"), ("upkeep.", "maintenance.")]
         where name.hasPrefix(former) {
@@ -56,9 +56,11 @@ enum UnknownVariables {
         return nil
     }
 
-    /// Returns the prefixes of names that Kubernetes sets in every container, for each of its services.
+    /// Returns the prefixes of environment variables that Kubernetes sets in every container, for each Kubernetes
+    /// service.
     ///
-    /// For a variable such as `FEDERATION_SERVICE_HOST`, the prefixes are `FEDERATION_SERVICE_` and `FEDERATION_PORT`.
+    /// Kubernetes may set a variable such as `FEDERATION_SERVICE_HOST`. Its prefixes are `FEDERATION_SERVICE_` and
+    /// `FEDERATION_PORT`.
     ///
     /// Source: https://kubernetes.io/docs/concepts/services-networking/service/#environment-variables
     private static func clusterPrefixes(of names: some Collection<String>) -> [String] {

@@ -7,7 +7,7 @@ import Secrets
 // The forms of the service's variables, beside those of the provider kinds.
 
 extension Variable<String?> {
-    /// A variable whose text is used as it is: a path, or a name.
+    /// Declares a configuration variable whose text is the value, such as a path or a name.
     static func text(_ key: String, _ unit: String, _ meaning: String) -> Variable {
         Variable(key, unit, meaning) { $0 }
     }
@@ -23,7 +23,7 @@ extension Variable<Bool> {
 }
 
 extension Variable where Value: RawRepresentable<String> & CaseIterable {
-    /// A variable with a word of an enumeration.
+    /// Declares a configuration variable whose value is a case of an enumeration, written as its raw value.
     static func word(_ key: String, standard: Value, _ meaning: String) -> Variable {
         Variable(key, "word", standard: standard, text: standard.rawValue, meaning) { text throws(WrongValue) in
             guard let word = Value(rawValue: text) else { throw WrongValue("must be \(words { $0 })") }
@@ -31,7 +31,7 @@ extension Variable where Value: RawRepresentable<String> & CaseIterable {
         }
     }
 
-    /// The words, for the description of a variable.
+    /// The words that the variable accepts, as Markdown for its description.
     static var words: String { words { "`\($0)`" } }
 
     private static func words(_ form: (String) -> String) -> String {
@@ -41,7 +41,7 @@ extension Variable where Value: RawRepresentable<String> & CaseIterable {
 }
 
 extension Variable<ListenAddress> {
-    /// A variable with the address of a listener.
+    /// Declares a configuration variable whose value is the address of a listener.
     static func address(_ key: String, standard: ListenAddress, _ meaning: String) -> Variable {
         Variable(key, "host:port", standard: standard, text: "\(standard)", meaning) { text throws(WrongValue) in
             guard let address = ListenAddress(text) else {
@@ -53,7 +53,8 @@ extension Variable<ListenAddress> {
 }
 
 extension Variable<TrustedPeers?> {
-    /// A variable with the proxies that may report a connection's source; nil for none.
+    /// Declares a configuration variable whose value is a list of proxies that may report a connection's source; nil
+    /// for none.
     static func peers(_ key: String, _ meaning: String) -> Variable {
         Variable(key, "list", meaning) { text throws(WrongValue) in
             guard let peers = TrustedPeers(text) else {
@@ -71,7 +72,7 @@ extension Variable<MasterKey?> {
         Variable(key, "base64", isSecret: true, meaning, parse: decoded)
     }
 
-    /// A variable with the path of a file that holds a master key.
+    /// Declares a configuration variable whose value is the path of a file that contains a master key.
     static func masterKeyFile(_ key: String, _ meaning: String) -> Variable {
         Variable(key, "path", meaning) { path throws(WrongValue) in
             guard let data = try? Data(contentsOf: URL(filePath: path)) else {

@@ -1,6 +1,6 @@
 import Providers
 
-/// Variables that share a table of the documentation.
+/// A group of configuration variables that share a table in the documentation.
 struct VariableTable {
     /// The name of the table, which a marker in the documentation page repeats.
     let name: String
@@ -20,6 +20,6 @@ struct VariableTable {
         rates,
     ]
 
-    /// The variables of docs/limits.md.
+    /// The configuration variables for rate limits, which docs/limits.md lists.
     static let rates = VariableTable(name: "variables of rates", variables: RateVariables.all)
 }

@@ -8,7 +8,7 @@ import Hummingbird
 import Limiting
 import Logins
 
-/// Changes of an account that have a form of their own: another address, another password, and the deletion.
+/// The parts of the account page that change the e-mail address or the password, or delete the account.
 extension AccountPages {
     func mountChanges(on pages: PageRoutes.Mount) {
         page("/address", .showAccountAddress, on: pages) { (visit) throws(Failure) in try await addressPage(visit) }
@@ -116,12 +116,12 @@ extension AccountPages {
         return .seeOther("\(visit.asked.path)?done=\(done)")
     }
 
-    /// Returns the field for the present password; nil if the account has none.
+    /// Returns the field for the current password; nil if the account has no password.
     private func presentPassword(_ visit: AccountVisit) async throws(Failure) -> HTML? {
         try await hasPassword(visit) ? visit.words.passwordField("currentPassword", .presentPassword) : nil
     }
 
-    /// Checks that the form contains the present password, if the account has a password.
+    /// Checks that the form contains the correct current password, if the account has a password.
     ///
     /// The page asks for the password even shortly after a reauthentication, since the user may have left the browser
     /// open.
@@ -170,7 +170,7 @@ extension AccountPages {
 }
 
 extension Failure {
-    /// Whether the user can correct the failure in the same form.
+    /// Whether the user can correct the failure by changing the form.
     fileprivate var canBeMended: Bool {
         switch reason {
         case .loginInvalid, .passwordNotAllowed, .passwordMissing, .emailInvalid, .loginTakenByOther, .tooManyAttempts,

@@ -9,7 +9,7 @@ import Limiting
 import Logins
 import Providers
 
-/// The start of the account page: what the user sees of the account, and the changes that need only a button.
+/// The first view of the account page: what the service stores of the account, and the changes that need only a button.
 extension AccountPages {
     func mountAccount(on pages: PageRoutes.Mount) {
         action("/methods/remove", .removeAccountMethod, on: pages, counting: .login) { (visit, form) throws(Failure) in
@@ -68,9 +68,10 @@ extension AccountPages {
         return asked.response(.yourAccount, body)
     }
 
-    /// Returns the notice about the last change.
+    /// Returns a message about the change that the user has just made; nil if there was none.
     ///
-    /// The URL only chooses from a closed list, so a link cannot add another text.
+    /// The page's URL contains only the name of one of a fixed list of messages. So no link can make the page show
+    /// another text.
     private func done(_ asked: AccountRequest) -> HTML? {
         let texts: [String: PageText] = [
             "address": .addressChanged, "linked": .accountLinked, "others": .othersAreGone,
@@ -139,7 +140,7 @@ extension AccountPages {
         moment.map { words(.lastUsed, [.moment: words.day($0)]) } ?? words(.neverUsed)
     }
 
-    /// Returns the title of a login method: the title of the provider, or the method's own name.
+    /// Returns the displayed name of a login method: the title of the provider, or the name of the method itself.
     private func title(of method: String, _ visit: AccountVisit) -> String {
         ProviderName(method).map { visit.loaded.title(of: $0) } ?? method
     }
@@ -219,7 +220,7 @@ extension User {
         return isShown ? text(of: name) : nil
     }
 
-    /// The record as the user may see it, with times in milliseconds since 1970 UTC.
+    /// The values and properties of the user that the user may see; times are in milliseconds since 1970 UTC.
     fileprivate var record: JSONObject {
         var record: JSONObject = [
             "objectId": .string(objectID.description), "created": .integer(created), "updated": .moment(updated),

@@ -10,7 +10,7 @@ import Limiting
 import Logins
 import Providers
 
-/// Logins to the account page by a link of the app, by a password or by a provider, and the logout.
+/// Logins to the account page (by a link from the app, by password or by a provider), and the logout.
 extension AccountPages {
     func mountLogin(on pages: PageRoutes.Mount) {
         open(.get, "", .showAccount, on: pages, counting: .query) { (asked) throws(Failure) in
@@ -62,9 +62,9 @@ extension AccountPages {
         }
     }
 
-    /// Removes the session cookie and clears the browser's cache.
+    /// Makes a response remove the session cookie and clear the browser's cache.
     ///
-    /// So the browser's "back" button shows no page of the account.
+    /// The browser's "back" button then shows no page of the account.
     func leaving(_ response: Response, _ asked: AccountRequest) -> Response {
         var response = response
         response.headers[.setCookie] = asked.cookie.removal
@@ -72,9 +72,10 @@ extension AccountPages {
         return response
     }
 
-    /// Returns the page on which the user confirms a login by a link.
+    /// Returns the page on which a user who opened a login link confirms the login.
     ///
-    /// The page names the account, since another user may have sent a link to the sender's own account.
+    /// The page names the account that the link belongs to. Otherwise an attacker could send a link to the attacker's
+    /// own account, and the user would not notice.
     private func linkPage(_ link: String, _ asked: AccountRequest) async throws(Failure) -> Response {
         let user = try await links.owner(of: link, in: asked.loaded)
         let words = asked.words
@@ -91,7 +92,7 @@ extension AccountPages {
         return asked.response(.yourAccount, body)
     }
 
-    /// Returns the field for the login name.
+    /// Returns a form field in which a user enters the login name.
     private func loginField(_ asked: AccountRequest) -> HTML {
         let isAddress = asked.loaded.application.settings.identityProperty == .email
         return .field(
@@ -102,7 +103,7 @@ extension AccountPages {
         )
     }
 
-    /// Returns the form that requests a mailed link for another password.
+    /// Returns the page with the form that requests a mail with a link to set a new password.
     private func forgotPage(_ asked: AccountRequest, problem: Failure? = nil) -> Response {
         let body: HTML = """
             <p>\(asked.words(.askForLink))</p>
@@ -141,7 +142,8 @@ extension AccountPages {
         }
     }
 
-    /// Shows the page that follows a login without a session: for the second factor, or with the reason of the refusal.
+    /// Returns the page that follows a login attempt without a session: the page for the second factor, or the login
+    /// page with the reason.
     func putOff(_ failure: Failure, _ asked: AccountRequest) async throws(Failure) -> Response {
         switch failure.reason {
         case .secondFactorRequired:
@@ -156,7 +158,7 @@ extension AccountPages {
         }
     }
 
-    /// Finishes a pending login with the second factor in a form.
+    /// Completes a pending login with the second factor that the user has entered in a form.
     private func finish(
         _ waiting: PendingFactor,
         by form: FormFields,

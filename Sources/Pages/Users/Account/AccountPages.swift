@@ -11,11 +11,12 @@ import Logins
 import Messaging
 import Providers
 
-/// The account page at `/{applicationId}/account`, for apps without such a page of their own.
+/// The account page at `/{applicationId}/account`, on which users see and change their account.
 ///
-/// The page exists if the operator enables it for the application. What the page shows and changes is also available to
-/// clients: the page calls the same use cases with a session. The browser keeps the session token in a cookie. Each
-/// form of a session has a CSRF token that binds the form to the session.
+/// The page is for apps that have no such page of their own, and exists if the operator enables it for the application.
+/// It shows and changes only what clients can, too, since it calls the same internal operations with a session. The
+/// browser keeps the session token in a cookie. Each form on a page with a session has a CSRF token, which binds the
+/// form to the session.
 package struct AccountPages: Sendable {
     let links: AccountLinks
     let sessions: Sessions
@@ -62,10 +63,10 @@ package struct AccountPages: Sendable {
 
     /// The maximum size of a form in bytes.
     ///
-    /// The largest form contains a pending login with the provider's profile of the user.
+    /// The largest form contains a pending login with the user's profile from the provider.
     private static let formLimit = 1_048_576
 
-    /// Mounts the routes below each of the given first path segments.
+    /// Mounts the routes of the account page below each of the given first path segments.
     package func mount(on routes: DescribedRouter, below segments: [String]) {
         let pages = PageRoutes.Mount(routes: routes, segments: segments)
         mountLogin(on: pages)
@@ -100,7 +101,7 @@ package struct AccountPages: Sendable {
 
     /// Mounts a page that needs a session.
     ///
-    /// Without a session, the response redirects to the account page.
+    /// For a request without a session, the response redirects to the first view of the account page.
     func page(_ path: String, _ description: Operation, on pages: PageRoutes.Mount, _ show: @escaping Visiting) {
         open(.get, path, description.or([.accountRedirect]), on: pages, counting: .query) { (asked) throws(Failure) in
             guard let visit = try await visit(asked) else { return .seeOther(asked.path) }
@@ -108,9 +109,9 @@ package struct AccountPages: Sendable {
         }
     }
 
-    /// Mounts the action of a form.
+    /// Mounts the route to which a form of the account page is sent.
     ///
-    /// The action runs once the user has reauthenticated, if the action requires this.
+    /// If the action requires it, the user must first reauthenticate.
     func action(
         _ path: String,
         _ description: Operation,
@@ -135,7 +136,7 @@ package struct AccountPages: Sendable {
         return try await asked.request.formBody(upTo: Self.formLimit)
     }
 
-    /// Returns the request with its session and user; nil without a valid session.
+    /// Returns the request together with its session and user; nil if it has no valid session.
     func visit(_ asked: AccountRequest) async throws(Failure) -> AccountVisit? {
         guard let token = asked.token else { return nil }
         do throws(Failure) {
@@ -162,14 +163,14 @@ struct AccountRequest: Sendable {
     let page: WebPage
     /// The URL of the account page, as browsers reach it.
     let url: String
-    /// The path of `url`.
+    /// The path of the account page, as browsers reach it.
     let path: String
     /// The cookie with the session token.
     let cookie: BrowserCookie
-    /// The cookie of a browser that is in a provider's dialog.
+    /// The cookie that recognizes the browser when it returns from a provider's login dialog.
     let dialogCookie: BrowserCookie
     let forms: FormGuard
-    /// The session token that the browser sent.
+    /// The session token that the browser sent in the cookie; nil if it sent none.
     let token: SessionToken?
     private let errors: any ErrorTable
 
@@ -202,16 +203,14 @@ struct AccountRequest: Sendable {
     var words: PageWords { page.words }
     var query: LenientQuery { LenientQuery(request.uri.query) }
     var source: RequestSource { RequestSource(name: context.peer.network.name) }
-    /// The client of a login on a page.
-    ///
-    /// It has no API key.
+    /// The client that a login on the page counts for; it has no API key and no trusted device.
     var client: LoginClient { LoginClient(keyLabel: nil, trustedDevice: nil) }
-    /// The value of the dialog cookie that the browser sent.
+    /// The value of the dialog cookie that the browser sent; nil if it sent none.
     var dialogBrowser: String? { dialogCookie.value(in: request.headers) }
 
-    /// Returns a page.
+    /// Returns a response with a page.
     ///
-    /// With `problem`, the page shows this failure and has the failure's status.
+    /// If `problem` is not nil, the page shows this failure, and the response has its HTTP status.
     func response(
         _ title: PageText,
         _ body: HTML,
@@ -228,7 +227,7 @@ struct AccountRequest: Sendable {
         )
     }
 
-    /// Returns a form of a page without a session.
+    /// Returns an HTML form for a page without a session.
     func form(to path: String, _ fields: HTML) -> HTML {
         """
         <form method="post" action="\(self.path + path)">
@@ -240,10 +239,10 @@ struct AccountRequest: Sendable {
     /// Returns a link that looks like a button, to a path below the account page.
     func button(to path: String, _ text: HTML) -> HTML { "<p>\(HTML.button(text, to: self.path + path))</p>\n" }
 
-    /// Returns a button to the start of the account page.
+    /// Returns a button that leads to the first view of the account page.
     func back(_ text: PageText = .toAccount) -> HTML { button(to: "", words(text)) }
 
-    /// Returns a button for each provider's dialog.
+    /// Returns, for each provider, a button that opens the provider's dialog.
     ///
     /// The text of the button names the provider.
     func buttons(to providers: [any DialogOffering], _ text: PageText) -> HTML {
@@ -262,14 +261,14 @@ struct AccountVisit: Sendable {
     var loaded: LoadedApplication { asked.loaded }
     var words: PageWords { asked.words }
 
-    /// Returns a form with the CSRF token of this session.
+    /// Returns an HTML form with the CSRF token of this session.
     func form(to path: String, _ fields: HTML) -> HTML {
         asked.form(to: path, "\(asked.forms.hidden(for: token.secret.reveal()))\(fields)")
     }
 }
 
 extension Operation {
-    /// Returns the operation of a form that may first require a reauthentication.
+    /// Returns the OpenAPI description of a form's route that may first ask the user to reauthenticate.
     static func action(
         _ id: String,
         _ summary: String,

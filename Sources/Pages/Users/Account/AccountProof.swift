@@ -9,31 +9,31 @@ import Logins
 import Messaging
 import Providers
 
-/// Reauthentication of a session's user before a change.
+/// The page on which a logged-in user enters the password or a second factor again before a change.
 ///
-/// The page that asks for the reauthentication contains the form of the change. The page sends this form again,
-/// together with the user's password or second factor.
+/// The page contains the fields of the form that requested the change. The browser sends them again, together with the
+/// password or second factor.
 extension AccountPages {
-    /// What the user must show before an action.
+    /// How a user must reauthenticate before an action.
     enum Proof {
-        /// A recent login.
+        /// The user must have logged in recently.
         case identity
-        /// A recent second factor.
+        /// The user must have entered a second factor recently.
         case factor
     }
 
-    /// The name of the password field.
+    /// The name of the form field with the password for the reauthentication.
     private static let password = "proof"
-    /// The fields of the reauthentication.
+    /// The names of the form fields for the reauthentication.
     ///
-    /// They do not belong to the form of the change.
+    /// They do not belong to the form that requested the change.
     private static let fields = [
         FormGuard.field, password, PendingFactor.field, "factor", "code", "credential", "send", "choose",
     ]
 
-    /// Carries out a form once the user has reauthenticated as the action requires.
+    /// Runs a form's action if the user has reauthenticated as the action requires.
     ///
-    /// Until then, the page asks for the reauthentication and contains the form.
+    /// Otherwise the response is a page that asks for the reauthentication and contains the form's fields.
     func showing(
         _ form: FormFields,
         sentTo path: String,
@@ -101,7 +101,7 @@ extension AccountPages {
         )
     }
 
-    /// Asks the user to reauthenticate by the password, by a provider or by a second factor.
+    /// Returns the page that asks the user to reauthenticate by the password, by a provider or by a second factor.
     func proofPage(
         of proof: Proof,
         for form: FormFields?,
@@ -156,7 +156,7 @@ extension AccountPages {
         )
     }
 
-    /// Returns the fields of the form of the change, so that no input is lost.
+    /// Returns hidden fields with the values of the form that requested the change, so that no input is lost.
     ///
     /// The user types passwords again, so no page contains a password.
     private func kept(_ form: FormFields?, _ words: PageWords) -> [HTML] {

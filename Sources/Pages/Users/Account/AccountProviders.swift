@@ -8,7 +8,7 @@ import Limiting
 import Logins
 import Providers
 
-/// A provider's dialog on the account page: to log in, to link an identity, or to reauthenticate.
+/// Use of a provider's dialog on the account page: to log in, to link an identity, or to reauthenticate.
 extension AccountPages {
     func mountProviders(on pages: PageRoutes.Mount) {
         // A link opens the dialog, not a form: the policy of a page with a form would have to name every redirect
@@ -52,10 +52,10 @@ extension AccountPages {
         return response
     }
 
-    /// Shows a form with the login code at the end of the dialog.
+    /// Returns a page with a form that contains the login code which the provider's dialog ended with.
     ///
-    /// The session cookie has `SameSite=Strict`. So the browser omits it from the provider's redirect, and sends it
-    /// with the form of this page.
+    /// A page is needed because the session cookie has `SameSite=Strict`. The browser omits it when the provider
+    /// redirects the browser, and sends it with the form of this page.
     private func closeDialog(_ asked: AccountRequest) async throws(Failure) -> Response {
         let provider = try asked.provider
         let title: HTML = "\(asked.loaded.title(of: provider))"
@@ -88,9 +88,9 @@ extension AccountPages {
         }
     }
 
-    /// Handles the form with the login code.
+    /// Processes the form with the login code from a provider's dialog.
     ///
-    /// With a session, it links the identity to the user; without one, it logs in.
+    /// If the browser has a session, the identity is linked to the session's user. Otherwise the user logs in.
     private func takeLogin(_ asked: AccountRequest) async throws(Failure) -> Response {
         let provider = try asked.provider
         let form = try await form(asked)

@@ -6,15 +6,16 @@ import HTTP
 import Logins
 import Messaging
 
-/// A pending login, or a step-up of a session, on the account page.
+/// A login or step-up on the account page that still needs a second factor.
 ///
 /// The page keeps it in a hidden form field.
 struct PendingFactor: Sendable {
-    /// The form field with the pending login or step-up.
+    /// The name of the form field with the pending login or step-up.
     static let field = "waiting"
 
     let pending: String
-    /// The factors that the user may show, with the details that may be visible before the user shows any factor.
+    /// The factors that the user may use, with only those details that may be visible before the second factor is
+    /// verified.
     let factors: [Factor]
     private let text: String
 
@@ -33,7 +34,7 @@ struct PendingFactor: Sendable {
         text = JSONValue.object(["pending": .string(pending), "factors": .array(hints)]).text
     }
 
-    /// Parses a form; nil if the form contains no pending login or step-up.
+    /// Reads a pending login or step-up from a form; nil if the form contains none.
     ///
     /// - Throws: `malformed_request`.
     init?(_ form: FormFields) throws(Failure) {
@@ -43,10 +44,10 @@ struct PendingFactor: Sendable {
         self = waiting
     }
 
-    /// The hidden field of a form that asks for a factor.
+    /// The hidden form field with this pending login or step-up.
     var hidden: HTML { HTML.hidden(Self.field, text) }
 
-    /// Returns whether the user requests a code or chooses another factor, and so shows no factor.
+    /// Returns whether the form requests a code or chooses another factor, instead of containing a second factor.
     func isToBeAskedAnew(by form: FormFields) throws(Failure) -> Bool {
         let (sent, chosen) = (try form.value("send"), try form.value("choose"))
         return sent != nil || chosen != nil
@@ -54,7 +55,7 @@ struct PendingFactor: Sendable {
 
     /// Returns the factor that the form names.
     ///
-    /// By default, returns the first factor that is not a recovery code, if there is one.
+    /// If it names none, returns the first factor that is not a recovery code, or else the first factor.
     func chosen(by form: FormFields?) throws(Failure) -> Factor? {
         let (sent, chosen) = (try form?.value("send"), try form?.value("choose"))
         let factor = try form?.value("factor")
@@ -62,7 +63,7 @@ struct PendingFactor: Sendable {
         return factors.first { $0.id.description == id } ?? factors.first { $0.kind.standsAlone } ?? factors.first
     }
 
-    /// Returns what the user sent to show the factor: the response of a passkey, or else a code.
+    /// Returns the second factor that the user has sent: the response of a passkey, or else a code.
     func answer(_ form: FormFields, from source: RequestSource) throws(Failure) -> FactorAnswer {
         FactorAnswer(
             pending: pending,
@@ -94,7 +95,7 @@ extension Factor {
 }
 
 extension FactorResponse {
-    /// Parses the response of a passkey and the code in a form.
+    /// Reads the passkey's response and the code from a form.
     init(_ form: FormFields) throws(Failure) {
         self.init(credential: try form.value("credential"), code: try form.value("code"))
     }

@@ -15,6 +15,8 @@ struct UserAgentName {
         }
     }
 
+    /// The names of browsers, each with the text in `User-Agent` that stands for it.
+    ///
     /// The order matters: Edge also calls itself Chrome, and Chrome also calls itself Safari.
     private static let browsers = [
         (mark: "Edg", name: "Edge"), ("OPR/", "Opera"), ("SamsungBrowser/", "Samsung Internet"),

@@ -4,14 +4,14 @@ import Encodings
 import HTTP
 import Hummingbird
 
-/// The pages of one application behind mailed links.
+/// Creates the pages of one application to which mailed links lead.
 ///
 /// The pages run only the passkey script, load nothing, and send their forms only to their own address.
 struct LinkPage {
     private let page: WebPage
     private let passwords: PasswordRules
     private let identityProperty: PropertyName
-    /// The error table, which has the HTTP status of each failure.
+    /// The error table, which maps each failure to its HTTP status.
     private let errors: any ErrorTable
 
     init(of application: Domain.Application, _ page: WebPage, errors: any ErrorTable) {
@@ -23,7 +23,7 @@ struct LinkPage {
 
     var words: PageWords { page.words }
 
-    /// Returns the page with the form for a user who follows a link.
+    /// Returns the page with the form that a user sees after opening a mailed link.
     func form(
         for purpose: EmailTokenPurpose,
         token: String,
@@ -56,7 +56,7 @@ struct LinkPage {
         return page.question(title, body, problem: refusal, by: errors, script: runsPasskeys ? .passkey : nil)
     }
 
-    /// The values that all forms behind one link contain.
+    /// The values that each form on the page of a mailed link contains.
     private struct Link {
         let token: String
         let account: LinkedAccount
@@ -95,7 +95,7 @@ struct LinkPage {
             """
     }
 
-    /// Returns the fields of each form: the token, and the login name for password managers.
+    /// Returns the fields that each form contains: the link's token, and the login name, which password managers read.
     private func hidden(_ link: Link) -> HTML {
         let account = link.account
         let type: HTML = account.login == nil ? "email" : "text"
@@ -106,10 +106,10 @@ struct LinkPage {
             """
     }
 
-    /// Returns the forms that confirm an address.
+    /// Returns the forms by which a user confirms an e-mail address.
     ///
-    /// Another user may have registered the address. So an existing password stays valid only if the reader of the mail
-    /// knows it.
+    /// Another user may have registered the account with this address. So an existing password stays valid only if the
+    /// reader of the mail knows it.
     private func confirmation(_ link: Link) -> HTML {
         let account = link.account
         let other: HTML = """
@@ -128,7 +128,8 @@ struct LinkPage {
             """
     }
 
-    /// Returns the page of an invitation: a form for an account with a password, and the code for the app.
+    /// Returns the page of an invitation: a form that creates an account with a password, and a code to enter in the
+    /// app.
     func invitation(
         token: String,
         offer: InvitationOffer,
@@ -173,10 +174,10 @@ struct LinkPage {
         )
     }
 
-    /// Returns the page that follows a form and shows its result.
+    /// Returns a page that shows the result after a form was sent.
     func says(_ title: PageText, _ text: PageText) -> Response { page.response(title, "<p>\(words(text))</p>") }
 
-    /// Returns the page after a change was undone.
+    /// Returns the page that tells the user that a change of the account was undone.
     ///
     /// It names the providers whose identities were removed.
     func changeIsUndone(lost providers: [String]) -> Response {

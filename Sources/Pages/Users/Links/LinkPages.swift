@@ -12,8 +12,8 @@ import Messaging
 /// The pages to which mailed links lead.
 ///
 /// Their paths are `/{applicationId}/reset-password`, `/{applicationId}/confirm-email`, `/{applicationId}/undo-change`
-/// and `/{applicationId}/invitation`. The paths contain no API key. Every base path of an application is longer, so no
-/// base path is the path of a page.
+/// and `/{applicationId}/invitation`. The paths contain no API key. The paths of the API have more segments, so none of
+/// them is the path of a page.
 ///
 /// A GET changes nothing, since programs that scan mails follow links. Only the form that the user sends makes a
 /// change.
@@ -40,7 +40,7 @@ package struct LinkPages: Sendable {
     /// The maximum size of a form in bytes.
     private static let formLimit = 65_536
 
-    /// Mounts the routes below each of the given first path segments.
+    /// Mounts the routes of the pages below each of the given first path segments.
     package func mount(on routes: DescribedRouter, below segments: [String]) {
         let pages = PageRoutes.Mount(routes: routes, segments: segments)
         for (purpose, shown, taken) in [
@@ -95,7 +95,10 @@ package struct LinkPages: Sendable {
         }
     }
 
-    /// Carries out a form, or shows the form again: to ask for another factor, or with a failure.
+    /// Runs the action of a form on the page of a mailed link.
+    ///
+    /// If the user has chosen another factor, or can correct the failure of the action, the response shows the form
+    /// again.
     ///
     /// The form that is shown again contains the pending second factor. So a code that was sent before stays valid.
     private func take(
@@ -173,9 +176,9 @@ package struct LinkPages: Sendable {
         }
     }
 
-    /// Registers an account with a password.
+    /// Registers an invited user's account with a password.
     ///
-    /// The form shows each failure that the user can correct.
+    /// If a failure is one that the user can correct, the response is the form with the failure.
     private func takeInvitation(_ form: FormFields, _ asked: Asked) async throws(Failure) -> Response {
         let token = try form.value("token") ?? ""
         let offer = try await registrations.offer(by: token, in: asked.loaded)
@@ -213,7 +216,7 @@ package struct LinkPages: Sendable {
 }
 
 extension LinkFactorRequest {
-    /// Reads which second factor the user asks for in a form; nil if the form names none.
+    /// Reads from a form which second factor the user wants to use; nil if the form names none.
     fileprivate init?(_ form: FormFields, from source: RequestSource, sends: Bool) throws(Failure) {
         let (sent, chosen, asked) = (try form.value("send"), try form.value("choose"), try form.value("factor"))
         guard let factor = (sent ?? chosen ?? asked).flatMap({ ObjectID($0) }), let pending = try form.value("pending")
@@ -232,7 +235,7 @@ extension LinkFactorAnswer {
 }
 
 extension Failure {
-    /// Whether the user can correct the failure on the same page.
+    /// Whether the user can correct the failure by sending the form on the same page again.
     fileprivate var canBeAnsweredAnew: Bool {
         switch reason {
         case .passwordNotAllowed, .passwordMissing, .loginInvalid, .secondFactorRequired, .pendingLoginInvalid: true
