@@ -13,6 +13,10 @@ package struct ImportOptions: Sendable {
     package var columns: [SystemField: String] = [:]
     /// For each provider, the app to which an identity belongs if the file does not name its app.
     package var apps: [ProviderName: ProviderAppID] = [:]
+    /// For each provider, the member of a record whose value is the user's id at the provider.
+    ///
+    /// Apps have such a member if they copied the id into a property of their own, such as `facebookId`.
+    package var identityMembers: [ProviderName: String] = [:]
     /// The rule for valid subjects (ids of users) at each provider.
     ///
     /// For a provider without an entry, the rule of OpenID Connect applies.
@@ -84,7 +88,8 @@ package struct ImportPlan: Sendable {
     ///
     /// - Throws: The reason why the record is no user.
     package func user(of record: SourceRecord) throws(RecordRefusal) -> PlannedUser {
-        var user = try record.user(by: reader)
+        var user = try reader.user(record.members())
+        for (provider, member) in options.identityMembers { try takeIdentity(at: provider, from: member, of: &user) }
         if options.withoutPasswords { user.password = nil }
         // A guest has no login method but a session, and an import adds no sessions.
         guard user.status != .guest else {
@@ -111,6 +116,41 @@ package struct ImportPlan: Sendable {
     }
 
     // MARK: Login methods
+
+    /// Adds the identity whose subject is the value of a member.
+    ///
+    /// Removes the member unless a property takes it.
+    ///
+    /// - Throws: `identityNotTaken` for a value that cannot be an id, and for a user whom the source itself gives
+    ///   another id at the provider. Clients may have written the member.
+    private func takeIdentity(
+        at provider: ProviderName,
+        from member: String,
+        of user: inout ImportedUser
+    ) throws(RecordRefusal) {
+        user.suspects.removeAll { $0.hasSameBytes(as: member) }
+        let value = user.fields.present(member)
+        let subject = user.fields.text(member)
+        if !isTaken(member) { user.fields = user.fields.without([member]) }
+        guard let subject else {
+            guard value == nil || value?.string != nil else {
+                throw RecordRefusal(.identityNotTaken, "its \(member) is no id at \(provider)")
+            }
+            return
+        }
+        guard user.identities.allSatisfy({ $0.provider != provider.text || $0.subject.hasSameBytes(as: subject) })
+        else {
+            let problem = "its \(member) differs from the id at \(provider) that the export has for the user"
+            throw RecordRefusal(.identityNotTaken, problem)
+        }
+        user.identities.append(ImportedIdentity(provider.text, subject: subject))
+    }
+
+    /// Whether a property takes a member of a record.
+    private func isTaken(_ member: String) -> Bool {
+        if mapping != nil { return mappedFields.contains(FieldNames.folded(member)) }
+        return application.properties.contains { $0.name.text.hasSameBytes(as: member) }
+    }
 
     private func identities(of user: ImportedUser) throws(RecordRefusal) -> [(key: IdentityKey, created: Int64?)] {
         var identities: [(key: IdentityKey, created: Int64?)] = []
@@ -218,11 +258,7 @@ package struct ImportPlan: Sendable {
     ///
     /// - Throws: `memberNotTaken` for the first member that no property takes and that the operator has not named.
     private func leftOut(of user: ImportedUser) throws(RecordRefusal) -> [String] {
-        let names = user.suspects.filter { name in
-            guard user.fields[name] != nil else { return true }
-            if mapping != nil { return !mappedFields.contains(FieldNames.folded(name)) }
-            return !application.properties.contains { $0.name.text.hasSameBytes(as: name) }
-        }
+        let names = user.suspects.filter { user.fields[$0] == nil || !isTaken($0) }
         if let name = names.first(where: { !options.withoutMembers.contains($0) }) {
             throw RecordRefusal(
                 .memberNotTaken,

@@ -12,10 +12,10 @@ extension SourceRecord {
         asciiKeys: false
     )
 
-    /// Parses the record, and returns the user that it describes.
+    /// Parses the record.
     ///
-    /// - Throws: The reason why the record is no user.
-    func user(by reader: any UserSource) throws(RecordRefusal) -> ImportedUser {
+    /// - Throws: The reason why the record has no members.
+    func members() throws(RecordRefusal) -> JSONObject {
         switch content {
         case .refused(let refusal): throw refusal
         case .fields(let fields, let header):
@@ -26,14 +26,14 @@ extension SourceRecord {
                 }
                 record.append(.init(name, .string(text)))
             }
-            return try reader.user(JSONObject(record))
+            return JSONObject(record)
         case .json(let bytes):
             let parsed: JSONValue
             do { parsed = try JSONParser.parse(bytes, limits: Self.limits) } catch {
                 throw RecordRefusal(.malformed, "\(error)")
             }
             guard let record = parsed.object else { throw RecordRefusal(.malformed, "it is no JSON object") }
-            return try reader.user(record)
+            return record
         }
     }
 }

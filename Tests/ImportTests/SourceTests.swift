@@ -181,9 +181,11 @@ struct SourceTests {
         of source: ImportSource = .ndjson,
         in application: Application? = nil,
         without members: Set<String> = [],
-        mapping: Mapping? = nil
+        mapping: Mapping? = nil,
+        facebookID: String? = nil
     ) throws -> String {
         var options = ImportOptions()
+        options.identityMembers[ProviderName(known: "facebook")] = facebookID
         options.subjects = Exports.subjects
         options.apps = [
             ProviderName(known: "facebook"): ProviderAppID("1234567890"),
@@ -242,6 +244,41 @@ struct SourceTests {
         #expect(line.contains(" ENABLED "), "\(line)")
         #expect(line.contains(identity.map { "\($0) -" } ?? "login=a@b.de"), "\(line)")
         #expect(line.contains("/") == (identity != nil), "\(line)")
+    }
+
+    @Test(
+        "an app's own property with Facebook's id becomes an identity, and what is no id or another's is refused",
+        arguments: [
+            ("objectId,email,fbId(STRING)\n1,a@b.de,10150000000000001", "facebook/1234567890/10150000000000001 -"),
+            ("objectId,email,fbId(STRING)\n1,a@b.de,", "login=a@b.de"),
+            ("objectId,email\n1,a@b.de", "login=a@b.de"),
+            ("objectId,email,fbId(STRING)\n1,a@b.de,ann", "identityNotTaken"),
+            // A number with so many digits was rounded.
+            ("objectId,email,fbId(DOUBLE)\n1,a@b.de,1.0150000000000001E16", "identityNotTaken"),
+            (#"{"objectId": "1", "email": "a@b.de", "fbId": 10223344}"#, "facebook/1234567890/10223344 -"),
+            (#"{"objectId": "1", "email": "a@b.de", "fbId": {"id": "10223344"}}"#, "identityNotTaken"),
+            (
+                #"{"objectId": "1", "email": "a@b.de", "fbId": "7", "authData": {"facebook": {"id": "7"}}}"#,
+                "facebook/1234567890/7 -"
+            ),
+            // Clients can write their own property, but not the identity that the former system has verified.
+            (
+                #"{"objectId": "1", "email": "a@b.de", "fbId": "8", "authData": {"facebook": {"id": "7"}}}"#,
+                "identityNotTaken"
+            ),
+        ]
+    )
+    func identityMember(text: String, result: String) throws {
+        let source: ImportSource = text.hasPrefix("{") ? .parse : .backendless
+        let line = try line(text, of: source, facebookID: "fbId")
+        #expect(line.contains(result), "\(line)")
+        #expect(!line.contains("unmapped") && line.split(separator: "facebook/").count <= 2, "\(line)")
+        // The application keeps the property only if it declares one.
+        let keeping = try self.line(text, of: source, in: Exports.application(dynamic: true), facebookID: "fbId")
+        #expect(!keeping.contains("fbId"), "\(keeping)")
+        let declared = try Exports.application([Property(name: Exports.named("fbId"), type: .string)])
+        let taken = try self.line(text, of: source, in: declared, facebookID: "fbId")
+        #expect(taken.contains(result) && taken.contains("fbId=") == result.hasPrefix("facebook"), "\(taken)")
     }
 
     /// Records with a member that some system uses for logins and that the import does not read.

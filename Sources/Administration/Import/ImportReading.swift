@@ -21,6 +21,7 @@ struct ImportReading {
     /// Converted records that are in no batch yet.
     private var waiting: ArraySlice<Converted> = []
     private var counts: [String: Int] = [:]
+    private var identityCounts: [String: Int]
 
     private static let maxNames = 200
     /// The size in bytes at which a batch ends, whatever its number of records.
@@ -60,6 +61,8 @@ struct ImportReading {
         self.encryption = encryption
         self.dynamicNames = dynamicNames
         size = max(1, job.batch)
+        // A provider without any record shows that the operator has misspelt a field.
+        identityCounts = Dictionary(uniqueKeysWithValues: job.options.identityMembers.keys.map { ($0.text, 0) })
     }
 
     /// The fields of the file that no property stores, each with the number of records that have the field.
@@ -67,6 +70,11 @@ struct ImportReading {
     /// The most frequent field is first.
     var unmapped: [(name: String, count: Int)] {
         counts.sorted { ($1.value, $0.key) < ($0.value, $1.key) }.map { ($0.key, $0.value) }
+    }
+
+    /// The providers of identities, each with the number of readable records that have such an identity.
+    var identities: [(provider: String, count: Int)] {
+        identityCounts.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }
     }
 
     /// Skips records that an earlier run of the import has processed.
@@ -80,14 +88,15 @@ struct ImportReading {
             if waiting.isEmpty { waiting = try await convert()[...] }
             guard let converted = waiting.popFirst() else { return }
             if case .row(let row, let names) = converted {
-                count(names)
+                count(names, row)
                 pass(row)
             }
             done = converted.record
         }
     }
 
-    private mutating func count(_ names: [String]) {
+    private mutating func count(_ names: [String], _ row: ImportRow) {
+        for provider in Set(row.identities.map(\.key.provider.text)) { identityCounts[provider, default: 0] += 1 }
         for name in names where counts[name] != nil || counts.count < Self.maxNames { counts[name, default: 0] += 1 }
     }
 
@@ -108,7 +117,7 @@ struct ImportReading {
                 keys.add(row)
                 let placeless = withoutPlace(&row)
                 rows.append(row)
-                count(names + placeless)
+                count(names + placeless, row)
             }
             done = converted.record
             waiting.removeFirst()

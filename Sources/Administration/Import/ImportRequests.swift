@@ -23,14 +23,15 @@ extension UserImport {
     /// Imports the users of a file, or checks the file in a dry run.
     ///
     /// - Parameters:
-    ///   - document: `{"source", "file", "apps"?, "columns"?, "mapping"?, "hashConfig"?, "withoutPasswords"?,
-    ///     "withoutProviders"?, "withoutMembers"?, "former"?}`. `file` is the text of the file. `former` is `resume` or
-    ///     `restart`, if an earlier import of the file was interrupted. The other members are the options of the
-    ///     command `user import`.
+    ///   - document: `{"source", "file", "apps"?, "columns"?, "identities"?, "mapping"?, "hashConfig"?,
+    ///     "withoutPasswords"?, "withoutProviders"?, "withoutMembers"?, "former"?}`. `file` is the text of the file.
+    ///     `former` is `resume` or `restart`, if an earlier import of the file was interrupted. The other members are
+    ///     the options of the command `user import`.
     ///   - application: The application for the users.
     ///   - isDryRun: Whether the file is only checked.
     ///   - actor: The operator, for the audit log.
-    /// - Returns: `{"file", "dryRun", "records", "imported", "existing", "refused", "unmapped": [{"field", "records"}],
+    /// - Returns: `{"file", "dryRun", "records", "imported", "existing", "refused",
+    ///   "identities": [{"provider", "records"}], "unmapped": [{"field", "records"}],
     ///   "refusals": [{"record", "line", "reason", "message"}]}`.
     /// - Throws: `document_invalid`, and the errors of an import.
     package func run(
@@ -89,11 +90,15 @@ extension UserImport {
 }
 
 extension ImportSummary {
-    /// The summary as `{"records", "imported", "existing", "refused", "unmapped": [{"field", "records"}]}`.
+    /// The summary as `{"records", "imported", "existing", "refused", "identities": [{"provider", "records"}],
+    /// "unmapped": [{"field", "records"}]}`.
     package var json: JSONObject {
         [
             "records": .integer(Int64(counts.records)), "imported": .integer(Int64(counts.imported)),
             "existing": .integer(Int64(counts.existing)), "refused": .integer(Int64(counts.refused)),
+            "identities": .array(
+                identities.map { .object(["provider": .string($0.provider), "records": .integer(Int64($0.count))]) }
+            ),
             "unmapped": .array(
                 unmapped.map { .object(["field": .string($0.name), "records": .integer(Int64($0.count))]) }
             ),
@@ -126,8 +131,8 @@ extension StoredImport {
 
 extension ImportJob {
     private static let members = [
-        "source", "file", "apps", "columns", "mapping", "hashConfig", "withoutPasswords", "withoutProviders",
-        "withoutMembers", "former",
+        "source", "file", "apps", "columns", "identities", "mapping", "hashConfig", "withoutPasswords",
+        "withoutProviders", "withoutMembers", "former",
     ]
 
     /// Reads an import from a request.
@@ -197,6 +202,12 @@ extension ImportJob {
             guard let provider = ProviderName(member.key), let app = member.value.string.flatMap(ProviderAppID.init)
             else { return false }
             options.apps[provider] = app
+            return true
+        }
+        pairs("identities") { member in
+            guard let provider = ProviderName(member.key), let name = member.value.string, !name.isEmpty
+            else { return false }
+            options.identityMembers[provider] = name
             return true
         }
         pairs("columns") { member in

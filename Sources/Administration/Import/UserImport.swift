@@ -64,6 +64,8 @@ package struct ImportSummary: Sendable {
     package let counts: ImportCounts
     /// The fields that no property stored, although they had values, each with its number of records.
     package let unmapped: [(name: String, count: Int)]
+    /// The providers of identities, each with the number of readable records that have such an identity.
+    package let identities: [(provider: String, count: Int)]
 }
 
 /// Imports of users from other systems, with passwords and identities (docs/migrating/README.md).
@@ -97,7 +99,7 @@ package struct UserImport: Sendable {
         let former = try await former(job, key, listener)
         if let former, former.isFinished {
             try await eachRefusal(of: key, listener.refused)
-            return ImportSummary(counts: former.counts, unmapped: [])
+            return ImportSummary(counts: former.counts, unmapped: [], identities: [])
         }
         var reading = try await reading(job, stored, application)
         let hash = try await banKey.hasher(of: application.id)
@@ -136,7 +138,7 @@ package struct UserImport: Sendable {
         try await store.finishImport(key, from: source, counts, by: actor)
         try await eachRefusal(of: key, listener.refused)
         try await store.analyzeUsers(of: application)
-        return ImportSummary(counts: counts, unmapped: reading.unmapped)
+        return ImportSummary(counts: counts, unmapped: reading.unmapped, identities: reading.identities)
     }
 
     /// Returns the application if it accepts imports.
@@ -182,7 +184,7 @@ package struct UserImport: Sendable {
             listener.progress(counts, counts.records)
         }
         guard counts.areWhole, counts.records == reading.done else { throw Failure.sumsDisagree(counts) }
-        return ImportSummary(counts: counts, unmapped: reading.unmapped)
+        return ImportSummary(counts: counts, unmapped: reading.unmapped, identities: reading.identities)
     }
 
     /// How many seconds an import waits for a batch of an interrupted import that PostgreSQL may still execute.

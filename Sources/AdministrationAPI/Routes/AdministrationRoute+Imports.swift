@@ -78,6 +78,9 @@ extension Schema {
             "columns": .dictionary(of: .string).nullable.described(
                 "For CSV and JSON lines: the name of a field in the file."
             ),
+            "identities": .dictionary(of: .string).nullable.described(
+                "For a provider: the field that holds the user's id at the provider."
+            ),
             "mapping": .any.described("A mapping, in any form that PUT accepts."),
             "hashConfig": .string.nullable.described("The hash parameters from the Firebase console."),
             "withoutPasswords": .boolean.nullable,
@@ -107,6 +110,12 @@ extension Schema {
         "imported": .integer,
         "existing": .integer,
         "refused": .integer,
+        "identities": .array(
+            of: .object([
+                "provider": .string,
+                "records": .integer,
+            ])
+        ),
         "unmapped": .array(
             of: .object([
                 "field": .string,

@@ -26,6 +26,8 @@ struct UserImportCommand: AdministrationCommand {
                 --report refused.ndjson
               federation user import demo people.csv --from csv \\
                 --mapping mapping.json --field passwordHash=pw
+              federation user import demo Users.csv --from backendless \\
+                --identity facebook=facebookId,app=1234567890
             """
     )
 
@@ -53,6 +55,14 @@ struct UserImportCommand: AdministrationCommand {
         )
     )
     var field: [FieldName] = []
+
+    @Option(
+        help: ArgumentHelp(
+            "A field that holds a provider's user id, such as facebook=fbId or facebook=fbId,app=ID. Repeatable.",
+            valueName: "provider=field"
+        )
+    )
+    var identity: [IdentityMember] = []
 
     @Option(
         help: ArgumentHelp("The Facebook app of the file's Facebook ids.", valueName: "id")
@@ -171,6 +181,10 @@ struct UserImportCommand: AdministrationCommand {
         for name in field { options.columns[name.field] = name.column }
         for name in app { options.apps[name.provider] = name.app }
         if let app = facebookApp.flatMap(ProviderAppID.init) { options.apps[ProviderName(known: "facebook")] = app }
+        for identity in identity {
+            options.identityMembers[identity.provider] = identity.member
+            if let app = identity.app { options.apps[identity.provider] = app }
+        }
         options.withoutProviders = Set(withoutProvider)
         options.withoutMembers = Set(withoutMember)
         options.withoutPasswords = withoutPasswords
@@ -181,6 +195,10 @@ struct UserImportCommand: AdministrationCommand {
         try output.show(
             .object(JSONObject([.init("dryRun", .bool(dryRun))] + summary.json.members)),
             [
+                OutputOptions.Section(
+                    member: "identities",
+                    columns: [Column("PROVIDER", "provider", .id), Column("RECORDS", "records", .id)]
+                ),
                 OutputOptions.Section(
                     member: "unmapped",
                     columns: [Column("FIELD", "field", .id), Column("RECORDS", "records", .id)]
