@@ -34,6 +34,7 @@ package struct Administration: Sendable {
     package let documents: DocumentAdministration
     package let users: UserAdministration
     package let userImport: UserImport
+    package let identityImport: IdentityImport
     package let erasureLists: ErasureLists
     package let bans: BanAdministration
     package let invitations: InvitationAdministration
@@ -194,6 +195,7 @@ package struct Administration: Sendable {
             changes: changes,
             random: random
         )
+        identityImport = IdentityImport(store: store, banKey: banKey, kinds: kinds, changes: changes)
         erasureLists = ErasureLists(
             store: store,
             masterKeys: masterKeys,

@@ -1,6 +1,6 @@
 package import Description
 
-/// What the console shows of a provider kind, such as Facebook.
+/// What the console shows of a provider kind.
 package struct ProviderCard: Sendable {
     /// A URL of this service that an operator enters at the provider.
     package struct Address: Sendable {

@@ -2,11 +2,11 @@ internal import CEmbeddedFiles
 
 /// Large files of the repository, embedded in the program as bytes.
 ///
+/// This module owns the embedding. It must not know the files' formats.
+///
 /// The C compiler embeds them. SwiftPM's `embedInCode` would make each file an array literal, for which the Swift
 /// compiler needs 0.2 ms a byte: 48 s for the larger OpenAPI document. Modules with small files, such as the texts of
 /// mails, embed those with `embedInCode`.
-///
-/// This module knows nothing of the files' contents.
 package enum EmbeddedFiles {
     /// The contents of `mappings/application.schema.json`.
     package static var applicationSchema: [UInt8] { bytes(of: embedded_application_schema()) }

@@ -13,6 +13,13 @@ package struct FileDigest {
         hash.update(data: part)
     }
 
+    /// Returns the digest of a file in memory.
+    package static func digest(of file: [UInt8]) -> [UInt8] {
+        var digest = FileDigest()
+        digest.add(file)
+        return digest.bytes
+    }
+
     /// The digest of all parts.
     package var bytes: [UInt8] { Array(hash.finalize()) }
 }

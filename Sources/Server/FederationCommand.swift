@@ -89,7 +89,7 @@ struct FederationCommand: AsyncParsableCommand {
             ),
             CommandGroup(
                 name: "User",
-                subcommands: [UserCommand.self, InvitationCommand.self]
+                subcommands: [UserCommand.self, IdentityCommand.self, InvitationCommand.self]
             ),
             CommandGroup(
                 name: "Administration",

@@ -48,7 +48,7 @@ struct AccessTests {
             let adds = route.method == .post && opens.contains { route.path.hasSuffix($0) }
             let others = [
                 "/operators/{name}", "/token-keys/rotate", "/document", "/applications/{application}",
-                "/providers/{provider}", "/roles/{role}", "/erasures", "/imports",
+                "/providers/{provider}", "/roles/{role}", "/erasures", "/imports", "/identityImports",
             ]
             let changes = [.patch, .put, .post].contains(route.method) && others.contains { route.path.hasSuffix($0) }
             let isLasting = removes || adds || changes

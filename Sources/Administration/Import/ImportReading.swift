@@ -55,9 +55,7 @@ struct ImportReading {
         encryption: HashEncryption
     ) throws {
         do { plan = try ImportPlan(job.source, for: application, job.options) } catch { throw error.failure }
-        do { stream = try RecordStream(of: job.source, try job.open()) } catch let error as UnreadableFile {
-            throw Failure(.documentInvalid, "The file cannot be read: \(error).")
-        }
+        stream = try RecordStream(opening: job.open, of: job.source)
         self.encryption = encryption
         self.dynamicNames = dynamicNames
         size = max(1, job.batch)
@@ -156,19 +154,13 @@ struct ImportReading {
         return placeless
     }
 
-    private mutating func record() throws -> SourceRecord? {
-        do { return try stream.next() } catch let error as UnreadableFile {
-            throw Failure(.documentInvalid, "The file cannot be read after record \(stream.count): \(error).")
-        }
-    }
-
     /// Reads and converts the records of the next batch.
     ///
     /// A batch of large records has fewer records, so that its size in bytes stays limited.
     private mutating func convert() async throws -> [Converted] {
         var records: [SourceRecord] = []
         var bytes = 0
-        while records.count < size, bytes < Self.maxBytes, let record = try record() {
+        while records.count < size, bytes < Self.maxBytes, let record = try stream.record() {
             records.append(record)
             bytes += record.bytes
         }
@@ -208,14 +200,7 @@ struct ImportReading {
             }
             return .row(row, unmapped: user.unmapped)
         } catch {
-            return .refusal(
-                ImportRefusal(
-                    record: record.number,
-                    line: record.line,
-                    reason: error.reason.rawValue,
-                    message: error.message
-                )
-            )
+            return .refusal(ImportRefusal(error, of: record))
         }
     }
 }
@@ -303,6 +288,37 @@ struct SeenUsers {
             through: batch.through,
             rows: rows,
             refusals: refusals.sorted { $0.record < $1.record }
+        )
+    }
+}
+
+extension RecordStream {
+    /// Opens a file at its beginning.
+    ///
+    /// - Throws: `document_invalid` for an unreadable file.
+    init(opening open: () throws -> ImportJob.Reader, of source: ImportSource) throws {
+        do { try self.init(of: source, try open()) } catch let error as UnreadableFile {
+            throw Failure(.documentInvalid, "The file cannot be read: \(error).")
+        }
+    }
+
+    /// Returns the next record; nil at the end.
+    ///
+    /// - Throws: `document_invalid` if the rest of the file is unreadable.
+    mutating func record() throws -> SourceRecord? {
+        do { return try next() } catch let error as UnreadableFile {
+            throw Failure(.documentInvalid, "The file cannot be read after record \(count): \(error).")
+        }
+    }
+}
+
+extension ImportRefusal {
+    init(_ refusal: RecordRefusal, of record: SourceRecord) {
+        self.init(
+            record: record.number,
+            line: record.line,
+            reason: refusal.reason.rawValue,
+            message: refusal.message
         )
     }
 }

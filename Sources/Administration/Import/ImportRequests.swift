@@ -18,7 +18,7 @@ extension UserImport {
     /// The maximum number of refused records in the response to an import.
     ///
     /// The method `refusals` returns all of them.
-    private static let maxRefusals = 200
+    fileprivate static let maxRefusals = 200
 
     /// Imports the users of a file, or checks the file in a dry run.
     ///
@@ -89,13 +89,59 @@ extension UserImport {
     }
 }
 
+extension IdentityImport {
+    /// Imports the identities of a file in a request, or checks the file in a dry run.
+    ///
+    /// - Parameters:
+    ///   - document: `{"provider", "app"?, "file", "format"?, "idsOf"?}`. `file` is the text of the file, `format` its
+    ///     form: `csv` or `ndjson`. `idsOf` is the source from which the users were imported, if the file has their ids
+    ///     at the source.
+    ///   - application: The application of the users.
+    ///   - isDryRun: Whether the file is only checked.
+    ///   - actor: The operator, for the audit log.
+    /// - Returns: `{"file", "dryRun", "records", "imported", "existing", "refused",
+    ///   "refusals": [{"record", "line", "reason", "message"}]}`.
+    /// - Throws: `document_invalid`, and the errors of an import.
+    package func run(
+        _ document: JSONValue,
+        of application: String,
+        isDryRun: Bool,
+        by actor: ChangeAuthor
+    ) async throws(Failure) -> JSONValue {
+        let job = try IdentityImportJob(document, for: application)
+        var refusals: [JSONValue] = []
+        var listener = ImportListener()
+        listener.refused = { if refusals.count < UserImport.maxRefusals { refusals.append(.object($0.json)) } }
+        let counts: ImportCounts
+        do { counts = try await run(job, isDryRun: isDryRun, by: actor, telling: listener) } catch let failure as Failure {
+            throw failure
+        } catch {
+            throw Failure(.internal, "The import failed.", cause: "\(error)")
+        }
+        var answer: JSONObject = [
+            "file": .string(Hexadecimal.encode(job.fileHash)), "dryRun": .bool(isDryRun),
+        ]
+        for member in counts.json.members { answer.append(member.key, member.value) }
+        answer.append("refusals", .array(refusals))
+        return .object(answer)
+    }
+}
+
+extension ImportCounts {
+    /// The counts as `{"records", "imported", "existing", "refused"}`.
+    package var json: JSONObject {
+        [
+            "records": .integer(Int64(records)), "imported": .integer(Int64(imported)),
+            "existing": .integer(Int64(existing)), "refused": .integer(Int64(refused)),
+        ]
+    }
+}
+
 extension ImportSummary {
     /// The summary as `{"records", "imported", "existing", "refused", "identities": [{"provider", "records"}],
     /// "unmapped": [{"field", "records"}]}`.
     package var json: JSONObject {
-        [
-            "records": .integer(Int64(counts.records)), "imported": .integer(Int64(counts.imported)),
-            "existing": .integer(Int64(counts.existing)), "refused": .integer(Int64(counts.refused)),
+        let more: JSONObject = [
             "identities": .array(
                 identities.map { .object(["provider": .string($0.provider), "records": .integer(Int64($0.count))]) }
             ),
@@ -103,6 +149,7 @@ extension ImportSummary {
                 unmapped.map { .object(["field": .string($0.name), "records": .integer(Int64($0.count))]) }
             ),
         ]
+        return JSONObject(counts.json.members + more.members)
     }
 }
 
@@ -129,7 +176,58 @@ extension StoredImport {
     }
 }
 
+extension IdentityImportJob {
+    private static let members = ["provider", "app", "file", "format", "idsOf"]
+
+    /// Reads an import from a request.
+    ///
+    /// - Throws: `document_invalid` with all problems.
+    fileprivate init(_ document: JSONValue, for application: String) throws(Failure) {
+        guard let object = document.object else {
+            throw DocumentProblems(JSONPointer(), "must be an object").failure
+        }
+        var problems = DocumentProblems()
+        for member in object.members where !Self.members.contains(where: { $0.hasSameBytes(as: member.key) }) {
+            problems.add(unknown: member.key, at: JSONPointer() / member.key, among: Self.members)
+        }
+        let provider = object["provider"]?.string.flatMap { ProviderName($0) }
+        if provider == nil { problems.add(JSONPointer() / "provider", "must be the name of a provider") }
+        let file = object["file"]?.string.map { Array($0.utf8) }
+        if file == nil { problems.add(JSONPointer() / "file", "must be the text of the file") }
+        let app = object.present("app")
+        if app != nil, app?.string.flatMap(ProviderAppID.init) == nil {
+            problems.add(JSONPointer() / "app", "must be the id of an app")
+        }
+        let forms: [String: ImportSource] = ["csv": .csv, "ndjson": .ndjson]
+        let form = object.present("format").map { $0.string.flatMap { forms[$0] } } ?? .csv
+        if form == nil { problems.add(JSONPointer() / "format", "must be \"csv\" or \"ndjson\"") }
+        let former = object.present("idsOf").map { $0.string.flatMap { ImportSource(rawValue: $0) } }
+        if case .some(.none) = former { problems.add(JSONPointer() / "idsOf", "must be a source of users") }
+        guard problems.isEmpty, let provider, let file, let form else { throw problems.failure }
+        self.init(
+            application: application,
+            form: form,
+            provider: provider,
+            fileHash: FileDigest.digest(of: file),
+            open: ImportJob.reader(of: file)
+        )
+        self.app = app?.string.flatMap(ProviderAppID.init)
+        self.former = former ?? nil
+    }
+}
+
 extension ImportJob {
+    /// Returns a closure that opens a file in memory.
+    fileprivate static func reader(of file: [UInt8]) -> () throws -> Reader {
+        {
+            var rest: [UInt8]? = file
+            return {
+                defer { rest = nil }
+                return rest ?? []
+            }
+        }
+    }
+
     private static let members = [
         "source", "file", "apps", "columns", "identities", "mapping", "hashConfig", "withoutPasswords",
         "withoutProviders", "withoutMembers", "former",
@@ -160,15 +258,13 @@ extension ImportJob {
         let wanted = former.map { $0.string.flatMap { formers[$0] } } ?? .refused
         if wanted == nil { problems.add(JSONPointer() / "former", "must be \"resume\" or \"restart\"") }
         guard problems.isEmpty, let source, let file, let wanted else { throw problems.failure }
-        var digest = FileDigest()
-        digest.add(file)
-        self.init(application: application, source: source, options: options, fileHash: digest.bytes) {
-            var rest: [UInt8]? = file
-            return {
-                defer { rest = nil }
-                return rest ?? []
-            }
-        }
+        self.init(
+            application: application,
+            source: source,
+            options: options,
+            fileHash: FileDigest.digest(of: file),
+            open: Self.reader(of: file)
+        )
         self.firebase = firebase
         self.former = wanted
     }

@@ -92,7 +92,7 @@ package struct UserImport: Sendable {
         by actor: ChangeAuthor,
         telling listener: ImportListener = ImportListener()
     ) async throws -> ImportSummary {
-        let stored = try await importable(job.application)
+        let stored = try await changes.importable(job.application, in: store)
         let application = try Application(stored)
         let key = ImportKey(application: application.id, at: application.database, fileHash: job.fileHash)
         let source = job.source.rawValue
@@ -141,21 +141,6 @@ package struct UserImport: Sendable {
         return ImportSummary(counts: counts, unmapped: reading.unmapped, identities: reading.identities)
     }
 
-    /// Returns the application if it accepts imports.
-    private func importable(_ id: String) async throws(Failure) -> StoredApplication {
-        let stored = try await changes.existing(id)
-        guard try await !store.isSharded(stored) else {
-            throw Failure(
-                .conflict,
-                """
-                The tables of \(stored.id) are distributed by Citus, and an import needs local tables. Undistribute \
-                them for the import, without running instances: docs/citus.md#what-does-not-work-there.
-                """
-            )
-        }
-        return stored
-    }
-
     /// Checks the records of a file as an import would.
     ///
     /// Nothing is stored.
@@ -165,14 +150,10 @@ package struct UserImport: Sendable {
         _ job: ImportJob,
         telling listener: ImportListener = ImportListener()
     ) async throws -> ImportSummary {
-        let stored = try await importable(job.application)
+        let stored = try await changes.importable(job.application, in: store)
         let application = try Application(stored)
         var reading = try await reading(job, stored, application)
-        // If there are no bans, the key may not exist yet. A dry run must not create the key.
-        var hash: IdentityHasher = { _ in [] }
-        if try await store.bans(of: application, after: nil, limit: 1).first != nil {
-            hash = try await banKey.hasher(of: application.id)
-        }
+        let hash = try await banKey.existingHasher(of: application, in: store)
         var counts = ImportCounts()
         var seen = SeenUsers(.wholly)
         while let read = try await reading.next() {
@@ -261,6 +242,33 @@ package struct UserImport: Sendable {
             firebase: job.firebase,
             nobodys: Secret(nobodys)
         )
+    }
+}
+
+extension ApplicationChanges {
+    /// Returns the application if it accepts imports.
+    func importable(_ id: String, in store: Store) async throws(Failure) -> StoredApplication {
+        let stored = try await existing(id)
+        guard try await !store.isSharded(stored) else {
+            throw Failure(
+                .conflict,
+                """
+                The tables of \(stored.id) are distributed by Citus, and an import needs local tables. Undistribute \
+                them for the import, without running instances: docs/citus.md#what-does-not-work-there.
+                """
+            )
+        }
+        return stored
+    }
+}
+
+extension BanKey {
+    /// Returns the hash by which banned identities are recognized, for a dry run.
+    ///
+    /// If there are no bans, the key may not exist yet. A dry run must not create the key.
+    func existingHasher(of application: Application, in store: Store) async throws(Failure) -> IdentityHasher {
+        guard try await store.bans(of: application, after: nil, limit: 1).first != nil else { return { _ in [] } }
+        return try await hasher(of: application.id)
     }
 }
 

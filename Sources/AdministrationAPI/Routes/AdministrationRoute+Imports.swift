@@ -64,10 +64,63 @@ extension AdministrationRoute {
                 try await call.administration.userImport.refusals(of: call["file"], in: call["application"], call.page)
             )
         },
+        .init(
+            .post,
+            "applications/{application}/identityImports",
+            .owner,
+            query: [.dryRun],
+            factor: .within5Minutes,
+            Operation(
+                "importIdentities",
+                "Gives identities to users who are here already, from a file in the request.",
+                more: """
+                    Bodies of at most 4 MiB. The command line has no size limit. A record has objectId or email, and \
+                    subject: the user's id at the provider.
+                    """,
+                body: Content(
+                    .identityImportRequest,
+                    examples: [
+                        "csv": #"{"provider": "facebook", "app": "1234567890", "file": "email,subject\nann@example.com,10\n"}"#
+                    ]
+                ),
+                .value(.identityImportOutcome, "The outcome of the records."),
+                or: [.conflict, .fileTooLarge]
+            )
+        ) { call in
+            .value(
+                try await call.administration.identityImport.run(
+                    call.document(upTo: UserImport.maxBytes),
+                    of: call["application"],
+                    isDryRun: try call.isDryRun,
+                    by: call.actor
+                )
+            )
+        },
     ]
 }
 
 extension Schema {
+    static let identityImportRequest = Schema.object(
+        ["provider": .string, "file": .string.described("The content of the file.")],
+        optional: [
+            "app": .string.nullable.described("The app to which the ids at the provider belong."),
+            "format": .oneOf("csv", "ndjson").nullable.described("The form of the file. The default is csv."),
+            "idsOf": .string.nullable.described(
+                "The source from which the users were imported, if the file has the source's ids."
+            ),
+        ]
+    ).named("IdentityImportRequest")
+
+    static let identityImportOutcome = Schema.object([
+        "file": .sha256.described("The SHA-256 of the file."),
+        "dryRun": .boolean,
+        "records": .integer,
+        "imported": .integer,
+        "existing": .integer.described("Records whose users have the identity already."),
+        "refused": .integer,
+        "refusals": .array(of: .refusedRecord).described("The first 200."),
+    ]).named("IdentityImportOutcome")
+
     static let importRequest = Schema.object(
         [
             "source": .oneOf("backendless", "firebase", "parse", "auth0", "cognito", "supabase", "csv", "ndjson"),

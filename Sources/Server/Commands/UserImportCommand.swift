@@ -156,8 +156,7 @@ struct UserImportCommand: AdministrationCommand {
         var listener = ImportListener()
         listener.progress = { counts, done in
             let percent = file.bytes == 0 ? 100 : min(100, 100 * bytesRead / file.bytes)
-            let sum = "\(counts.imported) imported, \(counts.existing) existing, \(counts.refused) refused"
-            progress.show(done, "\(percent) % read: \(sum)")
+            progress.show(done, "\(percent) % read: \(counts.words)")
         }
         listener.refused = report.add
         listener.waiting = { Terminal.say("Waiting for the last batch of the interrupted import.") }

@@ -44,6 +44,7 @@ struct CommandLineHelpTests {
         provider: check
         property: index
         mapping: diff rollback preview
+        identity: import
         user: create refresh unlink export erase import
         invitation: send
         console

@@ -39,6 +39,12 @@ struct UserImportTests {
             users: 3,
             refused: ["noLoginMethod"]
         ),
+        Page(
+            name: "identities",
+            files: ["Users.csv": "backendless-facebook.csv", "pairs.csv": "pairs.csv"],
+            users: 2,
+            refused: ["identityNotTaken"]
+        ),
         // The second command finds the users of the first.
         Page(
             name: "parse",
@@ -107,7 +113,7 @@ struct UserImportTests {
             let dry = try await ann.run("user import demo \(file) --from backendless --dry-run --json")
             #expect(dry.exitStatus == .exited(65))
             let expected = JSON.object(
-                #"{"dryRun": true, "records": 3, "imported": 2, "existing": 0, "refused": 1, "unmapped": [{"field": "city", "records": 2}]}"#
+                #"{"dryRun": true, "records": 3, "imported": 2, "existing": 0, "refused": 1, "identities": [], "unmapped": [{"field": "city", "records": 2}]}"#
             )
             #expect(JSON.object(dry.standardOutput) == expected)
             #expect(dry.standardError == "Line 5: the hash of the password has none of the forms that are known\n")

@@ -220,6 +220,12 @@ struct AdminRoute: Sendable, CustomStringConvertible {
         ),
         AdminRoute(
             "POST",
+            application + "/identityImports?dryRun=true",
+            .owner,
+            #"{"provider": "twitter", "file": "email,subject\nnobody@example.com,7\n"}"#
+        ),
+        AdminRoute(
+            "POST",
             application + "/erasures?dryRun=true",
             .owner,
             #"{"provider": "facebook", "ids": "{subject}", "reason": "walked"}"#

@@ -1,0 +1,98 @@
+package import Domain
+import Encodings
+
+/// Reads the records of a file of identities.
+///
+/// A record has the member `objectId` or `email`, and the member `subject`: the id at the provider.
+package struct IdentityPairs: Sendable {
+    private let application: ApplicationID
+    private let provider: ProviderName
+    private let app: ProviderAppID
+    private let rule: SubjectRule
+    private let former: ImportSource?
+
+    /// Creates the reader of a file.
+    ///
+    /// - Parameters:
+    ///   - application: The application of the users.
+    ///   - provider: The provider of all identities in the file.
+    ///   - app: The app to which the ids at the provider belong.
+    ///   - rule: The provider's rule for valid ids.
+    ///   - former: The system from which the users were imported, if the file has the ids of that system.
+    package init(
+        of application: ApplicationID,
+        at provider: ProviderName,
+        app: ProviderAppID,
+        rule: SubjectRule,
+        idsOf former: ImportSource?
+    ) {
+        self.application = application
+        self.provider = provider
+        self.app = app
+        self.rule = rule
+        self.former = former
+    }
+
+    /// Reads a record.
+    ///
+    /// - Throws: The reason why the record names no user or no identity.
+    package func pair(of record: SourceRecord) throws(RecordRefusal) -> IdentityPair {
+        let members = try record.members()
+        guard let text = members.text("subject"), let subject = rule.subject(text) else {
+            throw RecordRefusal(.identityNotTaken, "its subject is missing, or is no id at \(provider)")
+        }
+        return IdentityPair(
+            record: record.number,
+            line: record.line,
+            user: try user(members),
+            identity: IdentityKey(provider: provider, app: app, subject: subject)
+        )
+    }
+
+    private func user(_ members: JSONObject) throws(RecordRefusal) -> IdentityPair.User {
+        switch (members.text("objectId"), members.text("email")) {
+        case (let id?, nil):
+            if let id = ObjectID(id) { return .id(id) }
+            guard let former else {
+                throw RecordRefusal(.idMissing, "its objectId is no UUID: name the former system of the ids")
+            }
+            return .id(ObjectID(of: id, at: former, in: application))
+        case (nil, let text?):
+            guard let email = EmailAddress(text) else {
+                throw RecordRefusal(.emailInvalid, "its e-mail is none that can be used here: one address, all ASCII")
+            }
+            return .email(email)
+        case (nil, nil): throw RecordRefusal(.idMissing, "it has neither an objectId nor an e-mail")
+        case (_?, _?): throw RecordRefusal(.malformed, "it has both an objectId and an e-mail: leave one empty")
+        }
+    }
+}
+
+/// The ids at a provider that several users of a file claim.
+///
+/// A property of an app may be written by its clients, so a user may have stored the id of another user. None of the
+/// claims counts then: the first record of the file may be the thief's.
+package struct RepeatedIdentities {
+    /// For each identity of the file, a hash of the user who claims it.
+    private var users: [Int: Int] = [:]
+    private var repeated: Set<Int> = []
+
+    package init() {}
+
+    /// Adds a record of the file.
+    package mutating func add(_ pair: IdentityPair) {
+        let identity = pair.identity.hashValue
+        let user =
+            switch pair.user {
+            case .id(let id): id.hashValue
+            case .email(let address): address.text.lowercased().hashValue
+            }
+        if let other = users.updateValue(user, forKey: identity), other != user { repeated.insert(identity) }
+    }
+
+    /// Returns why a record does not count; nil if only one user of the file claims the identity.
+    package func refusal(of pair: IdentityPair) -> RecordRefusal? {
+        guard repeated.contains(pair.identity.hashValue) else { return nil }
+        return RecordRefusal(.identityTaken, "several users of the file have its subject")
+    }
+}

@@ -1,0 +1,234 @@
+package import Domain
+import Encodings
+import Postgres
+
+extension Store {
+    /// Gives identities to users, as many as possible, in one transaction.
+    ///
+    /// A repetition changes nothing, so an interrupted file can be written again from its beginning.
+    ///
+    /// - Parameters:
+    ///   - pairs: The users with their identities, all of one app at one provider.
+    ///   - refused: Further records of the batch, which are refused already.
+    ///   - application: The application of the users.
+    ///   - isDryRun: Whether nothing is written.
+    ///   - hash: The hash by which banned identities are recognized.
+    /// - Returns: The outcome of the records; `existing` are those whose users have the identity already.
+    /// - Throws: `internal` if a record has no outcome; `store_unavailable` and similar failures. Nothing is written
+    ///   then.
+    package func link(
+        _ pairs: [IdentityPair],
+        besides refused: [ImportRefusal],
+        in application: Application,
+        isDryRun: Bool,
+        hashingBy hash: @escaping IdentityHasher
+    ) async throws(Failure) -> ImportOutcome {
+        try await translating(of: application) {
+            try await tables(of: application).withTransaction { connection in
+                try await connection.stage(pairs, hashingBy: hash)
+                _ = try await connection.query(PairStatement.users(in: application))
+                if !isDryRun { _ = try await connection.query(PairStatement.lock(in: application)) }
+                for mark in PairStatement.marks(in: application) { _ = try await connection.query(mark) }
+                if isDryRun {
+                    _ = try await connection.query("update import_pairs set verdict = 'imported' where verdict is null")
+                } else {
+                    _ = try await connection.query(PairStatement.insertion(in: application))
+                    // The login of a new user may have created the identity meanwhile.
+                    _ = try await connection.query(PairStatement.owners(in: application))
+                }
+                return try await connection.outcome(of: pairs.count, besides: refused)
+            }
+        }
+    }
+
+    /// Records a step of an import of identities in the audit log.
+    ///
+    /// - Parameters:
+    ///   - step: `begin` or `end`.
+    ///   - application: The application of the users.
+    ///   - fileHash: SHA-256 of the file.
+    ///   - counts: The outcome at the end.
+    ///   - actor: The operator.
+    package func recordIdentityImport(
+        _ step: String,
+        into application: Application,
+        fileHash: [UInt8],
+        counts: ImportCounts?,
+        by actor: ChangeAuthor
+    ) async throws(Failure) {
+        var to: JSONObject = ["step": .string(step), "file": .string(Hexadecimal.encode(fileHash))]
+        if let counts {
+            to.append("imported", .integer(Int64(counts.imported)))
+            to.append("existing", .integer(Int64(counts.existing)))
+            to.append("refused", .integer(Int64(counts.refused)))
+        }
+        let record = AuditRecord("identity.import", in: application.id, to: .object(to))
+        let tables = tables(of: application)
+        try await transaction(in: tables) { try await tables.record([record], by: actor, with: $0) }
+    }
+}
+
+/// The statements about the rows of `import_pairs`, which lead each row to a verdict.
+///
+/// A row that has no verdict yet can be written.
+private enum PairStatement {
+    /// Returns the statement that finds the users of addresses.
+    ///
+    /// It is a join, since an adopted table may have no index of addresses.
+    static func users(in application: Application) -> Statement {
+        """
+        update import_pairs p
+        set object_id = f.object_id,
+            verdict = case f.users when 0 then 'userUnknown' when 1 then null else 'userAmbiguous' end
+        from (
+            select p.record, (array_agg(u.object_id))[1] as object_id, count(u.object_id) as users
+            from import_pairs p left join \(identifier: application.schema).users u on lower(u.email) = lower(p.email)
+            where p.email is not null group by p.record
+        ) f
+        where f.record = p.record
+        """
+    }
+
+    /// Returns the statements that mark the rows that cannot be written.
+    static func marks(in application: Application) -> [Statement] {
+        let schema = Statement.quoted(identifier: application.schema)
+        return [
+            """
+            update import_pairs p set verdict = coalesce(
+                (select case user_status when 'GUEST' then 'userIsGuest' end from \(unsafeRaw: schema).users u
+                 where u.object_id = p.object_id),
+                case when not exists (select from \(unsafeRaw: schema).users u where u.object_id = p.object_id)
+                    then 'userUnknown' end
+            ) where verdict is null
+            """,
+            owners(in: application),
+            """
+            update import_pairs p set verdict = 'identityBanned' where verdict is null and (
+                select true from \(unsafeRaw: schema).single_use s
+                where s.kind = 'banned' and s.hash = p.hash and s.expires > now() limit 1
+            )
+            """,
+            """
+            update import_pairs p set verdict = 'userHasIdentity' where verdict is null and (
+                select true from \(unsafeRaw: schema).identities i
+                where i.object_id = p.object_id and i.provider = p.provider and i.provider_app = p.provider_app limit 1
+            )
+            """,
+            // The same user may be named by id and by address.
+            """
+            update import_pairs p
+            set verdict = case when q.subject = q.first then 'existing' else 'userHasIdentity' end
+            from (
+                select record, subject, first_value(subject) over w as first, row_number() over w as number
+                from import_pairs where verdict is null window w as (partition by object_id order by record)
+            ) q
+            where q.record = p.record and q.number > 1
+            """,
+        ]
+    }
+
+    /// Returns the statement that marks the rows whose identity a user has.
+    static func owners(in application: Application) -> Statement {
+        let schema = Statement.quoted(identifier: application.schema)
+        return """
+            update import_pairs p set verdict = (
+                select case when i.object_id = p.object_id then 'existing' else 'identityTaken' end
+                from \(unsafeRaw: schema).identities i
+                where i.provider = p.provider and i.provider_app = p.provider_app and i.subject = p.subject
+            ) where verdict is null
+            """
+    }
+
+    /// Returns the statement that locks the users who get an identity, as a login does.
+    static func lock(in application: Application) -> Statement {
+        """
+        select from \(identifier: application.schema).users
+        where object_id in (select object_id from import_pairs where verdict is null) order by object_id for update
+        """
+    }
+
+    /// Returns the statement that inserts the identities, and marks their rows.
+    static func insertion(in application: Application) -> Statement {
+        """
+        with fresh as (
+            insert into \(identifier: application.schema).identities (provider, provider_app, subject, object_id)
+            select provider, provider_app, subject, object_id from import_pairs where verdict is null
+            on conflict do nothing
+            returning provider, provider_app, subject
+        )
+        update import_pairs p set verdict = 'imported' from fresh f
+        where p.verdict is null and f.provider = p.provider and f.provider_app = p.provider_app and f.subject = p.subject
+        """
+    }
+}
+
+extension PostgresConnection {
+    /// Copies the pairs into the temporary table `import_pairs`.
+    fileprivate func stage(_ pairs: [IdentityPair], hashingBy hash: IdentityHasher) async throws(PostgresError) {
+        _ = try await query("select set_config('statement_timeout', '0', true)")
+        _ = try await query(
+            """
+            create temporary table import_pairs (record bigint, line bigint, object_id uuid, email text,
+                provider text collate "C", provider_app text collate "C", subject text collate "C", hash bytea,
+                verdict text) on commit drop
+            """
+        )
+        var rows = CopyRows()
+        for pair in pairs {
+            let key = pair.identity
+            var (id, email): (Bind, Bind) = (.null(.uuid), .null(.text))
+            switch pair.user {
+            case .id(let user): id = .uuid(user.uuid)
+            case .email(let address): email = .text(address.text)
+            }
+            rows.append([
+                .int64(Int64(pair.record)), .int64(Int64(pair.line)), id, email, .text(key.provider.text),
+                .text(key.app.text), .text(key.subject.text), .bytes(hash(key)),
+            ])
+        }
+        try await copy(
+            rows,
+            into: "import_pairs",
+            columns: ["record", "line", "object_id", "email", "provider", "provider_app", "subject", "hash"]
+        )
+        _ = try await query("analyze import_pairs")
+    }
+
+    /// Returns the outcome of a batch, from the verdicts on its rows.
+    ///
+    /// - Throws: `internal` if a record has no outcome.
+    fileprivate func outcome(of count: Int, besides refused: [ImportRefusal]) async throws -> ImportOutcome {
+        let result = try await query(
+            "select record, line, verdict from import_pairs where verdict is distinct from 'imported' order by record"
+        )
+        var outcome = ImportOutcome()
+        outcome.refusals = refused
+        for (record, line, verdict) in try result.all(Int.self, Int.self, String?.self) {
+            if verdict == "existing" {
+                outcome.existing.insert(record)
+                continue
+            }
+            let (reason, message) = Self.refusal(verdict)
+            outcome.refusals.append(ImportRefusal(record: record, line: line, reason: reason, message: message))
+        }
+        let imported = try await query("select count(*) from import_pairs where verdict = 'imported'").first(Int.self)
+        outcome.counts.records = count + refused.count
+        outcome.counts.imported = imported ?? 0
+        outcome.counts.existing = outcome.existing.count
+        outcome.counts.refused = outcome.refusals.count
+        guard outcome.counts.areWhole else { throw Failure.sumsDisagree(outcome.counts) }
+        return outcome
+    }
+
+    private static func refusal(_ verdict: String?) -> (reason: String, message: String) {
+        switch verdict {
+        case "userUnknown"?: ("userUnknown", "no user has its objectId or e-mail")
+        case "userAmbiguous"?: ("userAmbiguous", "several users have its e-mail: name the user by objectId")
+        case "userIsGuest"?: ("userIsGuest", "its user is a guest, who gets identities by a login only")
+        case "identityBanned"?:
+            ("identityBanned", "its identity is banned: a disabled user was erased here; lift the ban to let it in")
+        case "userHasIdentity"?: ("userHasIdentity", "its user has another identity of this provider")
+        default: ("identityTaken", "another user has its identity already")
+        }
+    }
+}

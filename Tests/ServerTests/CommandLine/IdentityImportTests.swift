@@ -1,0 +1,143 @@
+import Domain
+import Encodings
+import Foundation
+@testable import ServerTestSupport
+import Testing
+import TestSupport
+
+@Suite("federation identity import")
+struct IdentityImportTests {
+    /// Lends an operator with an application, users, and a function that writes a file.
+    private func withUsers(
+        _ body: (CommandLineOperator, TestDatabase, (String) throws -> String) async throws -> Void
+    ) async throws {
+        let folder = FileManager.default.temporaryDirectory.appending(path: UUID().uuidString)
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(at: folder) }
+        try await withDatabase { database in
+            let ann = CommandLineOperator(database: database)
+            try await ann.succeed("set applications/demo")
+            try await database.psql(
+                """
+                insert into demo.users (object_id, email, user_status) values
+                    ('\(Self.id(1))', 'Ann@example.com', 'ENABLED'), ('\(Self.id(2))', 'bob@example.com', 'DISABLED'),
+                    ('\(Self.id(3))', 'twin@example.com', 'ENABLED'), ('\(Self.id(4))', 'TWIN@example.com', 'ENABLED'),
+                    ('\(Self.id(5))', null, 'GUEST'), ('\(Self.id(6))', 'dora@example.com', 'ENABLED'),
+                    ('\(Self.id(7))', 'eve@example.com', 'ENABLED');
+                insert into demo.identities (provider, provider_app, subject, object_id) values
+                    ('facebook', '1234567890', '6', '\(Self.id(6))'), ('facebook', '77', '1', '\(Self.id(1))')
+                """
+            )
+            try await body(ann, database) { text in
+                let path = folder.appending(path: UUID().uuidString).path
+                try text.write(toFile: path, atomically: true, encoding: .utf8)
+                return path
+            }
+        }
+    }
+
+    private static func id(_ number: Int) -> String { "0F3C2A5E-6D1B-4C8A-9E7F-00000000000\(number)" }
+
+    private static let command = "identity import demo FILE --provider facebook --app 1234567890 --json"
+
+    /// A record, and the reason of its refusal; nil if the user gets the identity.
+    private static let records: [(String, String?)] = [
+        ("\(id(1)),,1", nil),
+        (",BOB@example.com,2", nil),
+        // The same pair again, with the user named otherwise, is two claims of one subject.
+        (",twin@example.com,3", "userAmbiguous"),
+        ("\(id(5)),,5", "userIsGuest"),
+        // It is the identity of another user.
+        ("\(id(7)),,6", "identityTaken"),
+        ("\(id(6)),,66", "userHasIdentity"),
+        ("\(id(9)),,9", "userUnknown"),
+        (",nobody@example.com,10", "userUnknown"),
+        ("\(id(7)),,ann", "identityNotTaken"),
+        ("\(id(7)),,", "identityNotTaken"),
+        ("\(id(7)),eve@example.com,7", "malformed"),
+        (",,7", "idMissing"),
+        ("g7y9tkhB7O,,8", "idMissing"),
+        (",\"eve@example.com, x@example.com\",7", "emailInvalid"),
+        // Two users claim one subject: the first may be a thief, so neither gets it.
+        ("\(id(3)),,42", "identityTaken"),
+        ("\(id(4)),,42", "identityTaken"),
+    ]
+
+    @Test("gives users the identities that fit, refuses the others by line, and a dry run says the same")
+    func outcomes() async throws {
+        try await withUsers { ann, database, file in
+            let text = "objectId,email,subject\n" + Self.records.map { $0.0 + "\n" }.joined()
+            let command = Self.command.replacing("FILE", with: try file(text))
+            let refused = Self.records.enumerated().filter { $0.element.1 != nil }
+            let identities = "select subject, object_id from demo.identities where provider_app = '1234567890' order by 1"
+            for (isDryRun, existing) in [(true, 0), (false, 0), (false, 2)] {
+                let report = try file("") + ".ndjson"
+                let run = try await ann.run("\(command) --report \(report)\(isDryRun ? " --dry-run" : "")")
+                #expect(run.exitStatus == .exited(65), "\(run.standardError)")
+                let sum = JSON.object(
+                    #"{"dryRun": \#(isDryRun), "records": \#(Self.records.count), "imported": \#(2 - existing), "existing": \#(existing), "refused": \#(refused.count)}"#
+                )
+                #expect(JSON.object(run.standardOutput) == sum, "\(run.standardOutput)")
+                let lines = try String(contentsOfFile: report, encoding: .utf8).split(separator: "\n")
+                let reasons = lines.compactMap { JSON.object(String($0)) }
+                #expect(reasons.compactMap { $0["reason"]?.string } == refused.compactMap(\.element.1))
+                #expect(reasons.compactMap { $0["line"]?.integer } == refused.map { Int64($0.offset + 2) })
+                #expect(!lines.contains { $0.contains("@") }, "a report has no value of the file")
+                let rows = try await database.psql(identities)
+                #expect(
+                    rows.map { $0.map { $0?.uppercased() } }
+                        == (isDryRun ? [] : [["1", Self.id(1)], ["2", Self.id(2)]]) + [["6", Self.id(6)]]
+                )
+            }
+            let entries = try await database.psql(
+                "select details #>> '{to,step}', details #>> '{to,imported}' from federation.audit_log where action = 'identity.import' order by id"
+            )
+            #expect(entries == [["begin", nil], ["end", "2"], ["begin", nil], ["end", "0"]])
+        }
+    }
+
+    @Test("takes lines of JSON with the former system's ids, and refuses a banned identity")
+    func formerIDs() async throws {
+        try await withUsers { ann, database, file in
+            let users = try file("{\"objectId\": \"g7y9tkhB7O\", \"email\": \"parse@example.com\"}\n")
+            try await ann.succeed("user import demo \(users) --from parse")
+            let pairs = try file("{\"objectId\": \"g7y9tkhB7O\", \"subject\": 12345}\n")
+            let command = Self.command.replacing("FILE", with: pairs) + " --from ndjson"
+            #expect(try await ann.run(command).exitStatus == .exited(65))
+            try await ann.succeed("\(command) --ids-of parse")
+            let owner = try await database.psql(
+                "select u.email from demo.identities i join demo.users u using (object_id) where i.subject = '12345'"
+            )
+            #expect(owner == [["parse@example.com"]])
+            // The user is disabled and erased, which bans the identity.
+            let id = try #require(
+                try await database.psql("select object_id from demo.users where email = 'parse@example.com'")[0][0]
+            )
+            try await ann.succeed("patch applications/demo/users/\(id) userStatus=DISABLED")
+            try await ann.succeed("user erase demo \(id) --confirm \(id)")
+            let again = try await ann.run(
+                Self.command.replacing("FILE", with: try file("objectId,subject\n\(Self.id(7)),12345\n"))
+            )
+            #expect(again.exitStatus == .exited(65) && again.standardError.contains("is banned"), "\(again.standardError)")
+        }
+    }
+
+    @Test(
+        "says what is wrong with its arguments, and writes nothing",
+        arguments: [
+            ("identity import demo FILE --provider facebook", "name the app by --app"),
+            ("identity import demo FILE --provider nowhere --app 1", "facebook, twitter"),
+            ("identity import demo FILE --provider password --app 1", "password"),
+            ("identity import demo FILE --provider facebook --app 1 --from parse", "csv or ndjson"),
+            ("identity import other FILE --provider facebook --app 1", "application"),
+        ]
+    )
+    func refused(command: String, message: String) async throws {
+        try await withUsers { ann, database, file in
+            let path = try file("objectId,email,subject\n\(Self.id(7)),,7\n")
+            let run = try await ann.run(command.replacing("FILE", with: path))
+            #expect(run.exitStatus != .exited(0) && run.standardError.contains(message), "\(run.standardError)")
+            #expect(try await database.psql("select count(*) from demo.identities") == [["2"]])
+        }
+    }
+}
