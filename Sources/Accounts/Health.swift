@@ -73,7 +73,10 @@ package struct Health: Sendable {
     /// The maximum number of applications in one warning.
     private static let maxNamed = 10
 
-    /// Warnings about configured versions of providers' APIs that are retired, soon will be, or are unknown.
+    /// Warnings about the versions of providers' APIs in the configuration.
+    ///
+    /// A warning is about a version that the provider has retired or soon will retire, or that the service does not
+    /// know.
     ///
     /// The warnings are computed for each request, so a warning disappears once the operator has corrected the
     /// configuration. A warning contains only the number of affected applications; the log has their ids.

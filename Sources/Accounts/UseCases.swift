@@ -42,14 +42,14 @@ package struct UseCases: Sendable {
     package let deletions: DeletionRequests
     package let webhooks: PermissionWebhooks
 
-    /// The public address of the public listener.
+    /// The address at which browsers and clients reach the public listener.
     package let address: PublicAddress
-    /// Warnings of this instance for operators.
+    /// The problems that this instance reports to operators.
     package let warnings: Warnings
     /// Makes the pseudonyms that the log has in place of login names and credentials.
     package let pseudonyms: Pseudonyms
     package let health: Health
-    /// The limit of concurrent work.
+    /// Limits the work that the instance does at the same time.
     package let admission: Admission
     /// The rate limits of sources and applications.
     package let rateLimiter: RateLimiter
@@ -64,8 +64,8 @@ package struct UseCases: Sendable {
     ///   - passwords: Hashes passwords; nil for a hasher with the default limits.
     ///   - publicURL: The public address of the public listener, like `https://users.example.com`; nil if the
     ///     deployment does not set it.
-    ///   - mailer: Nil if the deployment sends no mails.
-    ///   - smsGateway: Nil if the deployment sends no text messages.
+    ///   - mailer: Sends mails; nil if the deployment sends none.
+    ///   - smsGateway: Sends text messages; nil if the deployment sends none.
     ///   - limits: The time limits of logins and the limits of searches.
     ///   - admission: Limits concurrent work. The caller must call its method `run`.
     ///   - rateLimiter: The rate limits of sources and applications.

@@ -19,7 +19,7 @@ package import Providers
 package import Secrets
 package import Store
 
-/// All operations of operators, one use case for each subject.
+/// All operations of operators, with one member for each kind of object, such as keys or users.
 ///
 /// The administration API and the command line both call these use cases. Resources are JSON values: `--json` prints
 /// what the API responds. The callers have already checked the rights of the operator.
@@ -63,9 +63,9 @@ package struct Administration: Sendable {
     /// Checks that the master key with which this process encrypts secrets is registered in the database (decision
     /// D26).
     ///
-    /// - Parameter encrypts: Whether the caller may encrypt values afterwards. If true and the database has no
-    ///   registered master key yet, the check registers the keys of the stored secrets or, without secrets, the key of
-    ///   this process. If false, the check writes nothing.
+    /// - Parameter encrypts: Whether the caller may encrypt values afterwards. If false, the check writes nothing. If
+    ///   true and the database has no registered master key yet, the check registers the master keys that encrypt the
+    ///   stored secrets. Without stored secrets, it registers the master key of this process.
     /// - Throws: `provider_misconfigured` when only other master keys are registered; `store_unavailable` and similar
     ///   errors.
     package func requireMasterKey(forEncryption encrypts: Bool = true) async throws(Failure) {
@@ -81,12 +81,12 @@ package struct Administration: Sendable {
     /// - Parameters:
     ///   - store: The database for operators' requests. It has connections of its own, so that a slow query of an
     ///     operator never delays a login.
-    ///   - callers: The database connections that authenticate operators; nil to use `store`. If they are not those of
-    ///     `store`, a slow query of an operator delays no authentication.
+    ///   - callers: The database for the authentication of operators; nil to use `store`. With connections of its own,
+    ///     a slow query of an operator delays no authentication.
     ///   - kinds: The provider kinds for configuration, checks and previews.
     ///   - masterKeys: The master keys, which encrypt and decrypt secrets.
-    ///   - passwords: Hashes passwords within the limits of the process; nil if nothing else in the process hashes
-    ///     passwords.
+    ///   - passwords: Hashes passwords, within limits that apply to the whole process. If nil, the use cases hash
+    ///     passwords with limits of their own. Nil is right only if nothing else in the process hashes passwords.
     ///   - mailer: Writes mails to users; nil when the deployment sends no mails.
     ///   - smsGateway: Sends links to telephones; nil when the deployment sends no SMS.
     ///   - publicAddress: The address for links in mails. Without it, no link is sent.

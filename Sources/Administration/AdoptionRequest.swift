@@ -27,7 +27,7 @@ package struct AdoptionRequest: Sendable {
     package struct Identities: Sendable {
         package var provider: String
         package var column: String
-        /// The app at the provider to which the ids belong.
+        /// The provider's app to which the ids belong.
         ///
         /// It may be nil if the application has exactly one app at the provider.
         package var app: String?
@@ -213,9 +213,9 @@ struct AdoptionReader {
         columns.append(Adoption.Column(property.text, is: name))
     }
 
-    /// Reports a key that is not unique, a column with two uses, and a required column that no registration writes.
+    /// Reports a key column that is not unique, a column with two uses, and a column that would prevent registrations.
     ///
-    /// If a NOT NULL column without a default is not written, each registration fails.
+    /// Such a column is NOT NULL, has no default, and is not written by a registration. Each registration would fail.
     private mutating func checkRest() {
         guard let key = table.column(request.key) else { return problem(request.key, "is not a column of the table") }
         if !key.isUnique || !key.notNull {

@@ -2,7 +2,7 @@ import Description
 package import Domain
 package import Store
 
-/// The adoption of existing tables.
+/// Plans and executes the adoption of existing tables.
 ///
 /// An adopted table becomes the users table of an application.
 package struct AdoptionAdministration: Sendable {

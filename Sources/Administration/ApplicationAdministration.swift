@@ -139,11 +139,11 @@ package struct ApplicationAdministration: Sendable {
 }
 
 extension DesiredApplication {
-    /// Reads the document of a new application, which has no keys, providers, properties and mappings.
+    /// Reads an operator's document for a new application.
     ///
-    /// Operators add them later, one by one.
+    /// The document cannot contain keys, providers, properties or mappings. Operators add them later, one by one.
     ///
-    /// - Throws: All problems and their places.
+    /// - Throws: All problems, each with its position in the document.
     fileprivate init(creating document: JSONValue, kinds: ProviderKinds) throws(DocumentProblems) {
         let known = ["application", "name", "schema", "database", "settings"]
         var reader = DocumentReader(origin: .request)

@@ -36,8 +36,8 @@ package struct BackgroundWork: Sendable {
 
     /// Returns the background work that is due for an application, or why the application's database could not be read.
     ///
-    /// An application may have a database of its own. If that database is unavailable, the response still has the other
-    /// applications.
+    /// An application may have a database of its own. If that database is unavailable, an operator still sees the work
+    /// of the other applications.
     private func due(of place: ApplicationPlace) async -> JSONObject {
         var object: JSONObject = ["application": .string(place.id.text)]
         do throws(Failure) {

@@ -5,7 +5,7 @@ import Mapping
 import Providers
 package import Store
 
-/// The diff between the stored and the desired configuration of an application.
+/// Computes the diff between the stored and the desired configuration of an application.
 ///
 /// Every change of a configuration passes here, whether by documents, REST or commands. The checks here therefore apply
 /// to all changes.
@@ -17,11 +17,11 @@ package enum ConfigurationDifference {
     ///
     /// - Parameters:
     ///   - stored: The stored application; nil for a new one.
-    ///   - desired: The desired application. `MasterKeys.desired` has already converted the secrets of the request.
+    ///   - desired: The desired application. Its new secrets are already encrypted.
     ///   - columns: The columns that the users table has in the database; empty for a new application.
     /// - Returns: The steps in an order in which each step works; empty if nothing changes.
-    /// - Throws: All problems, with their places in an application document. `moved(from:to:)` converts such a place to
-    ///   a place in the part that was sent.
+    /// - Throws: All problems, each with a JSON pointer into an application document. If the client sent only a part of
+    ///   a document, `moved(from:to:)` converts the pointers.
     package static func changes(
         from stored: StoredApplication?,
         to desired: DesiredApplication,
@@ -79,7 +79,7 @@ extension DesiredApplication {
 }
 
 extension ConfigurationDifference {
-    /// Returns all problems of the desired application, with their places in an application document.
+    /// Returns all problems of the desired application, each with its position in an application document.
     ///
     /// - Parameters:
     ///   - stored: The stored application; nil for a new one.

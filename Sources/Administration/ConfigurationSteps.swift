@@ -184,7 +184,7 @@ extension JSONValue {
     /// The placeholder that output has in place of a secret.
     package static let hidden = JSONValue.string("•••")
 
-    /// Returns an object with those members of this object that `other` lacks or has with another value.
+    /// Returns an object with those members of this object that are missing in `other` or have another value there.
     fileprivate func differing(from other: JSONValue) -> JSONValue {
         picking(memberNames.filter { object?[$0] != other.object?[$0] })
     }
@@ -369,7 +369,7 @@ extension DesiredApplication {
 
     /// Returns the stored property that has this name after the change.
     ///
-    /// Built-in properties exist even before an application is stored.
+    /// Without a stored application, it can only be a built-in property.
     func formerly(_ name: PropertyName, in stored: StoredApplication?) -> Property? {
         (stored?.properties ?? Property.builtIn).first { nameNow(of: $0.name) == name }
     }

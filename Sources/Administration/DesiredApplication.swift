@@ -36,7 +36,7 @@ package struct DesiredApplication: Sendable {
     package var properties: [Property]
     /// The mapping of each provider in the form of the request: a list or a dictionary.
     ///
-    /// The places of reported problems refer to this form.
+    /// Reported problems have their positions in this form.
     package var mappings: [ProviderName: JSONValue]
     /// The stored names of renamed properties, each with the new name.
     private(set) var renamed: [(from: PropertyName, to: PropertyName)] = []
@@ -116,7 +116,8 @@ package struct DesiredApplication: Sendable {
 
     /// Creates the configuration of an application.
     ///
-    /// All values without a parameter are the defaults.
+    /// The settings have their defaults. The application has only the built-in properties, and no keys, providers or
+    /// mappings.
     package init(id: ApplicationID, name: String, schema: String, kinds: ProviderKinds) {
         self.kinds = kinds
         self.id = id
@@ -189,11 +190,11 @@ extension MasterKeys {
     /// encrypted.
     ///
     /// - Parameters:
-    ///   - secret: The secret as given.
+    ///   - secret: The desired secret as plain text.
     ///   - app: The app of the secret.
     ///   - provider: The provider of the app.
     ///   - application: The application of the app.
-    ///   - stored: The stored application. A stored secret whose master key is not given counts as different.
+    ///   - stored: The stored application. A stored secret that no available master key decrypts counts as different.
     /// - Returns: The change of the app's secret.
     package func desired(
         _ secret: Secret,

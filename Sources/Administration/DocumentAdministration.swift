@@ -90,7 +90,7 @@ package struct DocumentAdministration: Sendable {
 
     /// Asks the providers whether they have the fields that the document's mappings read.
     ///
-    /// - Returns: For each enabled provider, its display name and the result. The places of problems are places in the
+    /// - Returns: For each enabled provider, its display name and the result. Each problem has a JSON pointer into the
     ///   document.
     /// - Throws: `DocumentProblems` or `Failure`.
     package func checkFields(
@@ -150,7 +150,7 @@ package struct DocumentAdministration: Sendable {
     ///
     /// Unlike a document in a file, it may contain secrets.
     ///
-    /// - Throws: `DocumentProblems` with all problems and their places.
+    /// - Throws: `DocumentProblems` with all problems, each with its position in the document.
     package func parse(_ value: JSONValue) throws(DocumentProblems) -> ApplicationDocument {
         try ApplicationDocument(value, origin: .request, kinds: kinds)
     }

@@ -8,13 +8,13 @@ import Providers
 import Secrets
 import Store
 
-/// A list of users' ids at a provider (subjects) whose data must be erased.
+/// A list of users whose data must be erased, by their ids at a provider (subjects).
 ///
 /// Providers send such lists to the owners of apps.
 package struct ErasureList: Sendable {
     package let application: String
     package let provider: ProviderName
-    /// The apps at the provider to which the ids belong.
+    /// The provider's apps to which the ids belong.
     ///
     /// The list is empty if the provider has one app, or if a user has the same id in all apps.
     package let apps: [String]
@@ -63,9 +63,9 @@ package struct ErasureList: Sendable {
     /// The allowed lengths of a reason in bytes.
     package static let reasons = 1...500
 
-    /// The ids of a list that one request erases.
+    /// The limits of what one request erases: the line of the list where it begins, a number of ids, and a deadline.
     ///
-    /// The client sends further requests for the rest.
+    /// The client sends further requests for the remaining lines.
     package struct Part: Sendable {
         /// The number of the last line before this part; 0 for the first part.
         let line: Int
@@ -89,7 +89,7 @@ package struct ErasedID: Sendable {
         case identity
         /// No user has the identity.
         case nobody
-        /// The erasure is not due yet. The provider's option `eraseAfterDays` tells after how many days it is due.
+        /// The erasure is not due yet. It is due after the number of days in the provider's option `eraseAfterDays`.
         case waiting
         /// A previous run with this list has erased the user or the identity.
         case done
@@ -195,7 +195,7 @@ package struct ErasureLists: Sendable {
     ///   - tell: Receives the outcome of each id at each app, in the order of the list.
     /// - Returns: The number of ids for each outcome.
     /// - Throws: The errors of `count` and of `tell`, `store_unavailable` and similar errors. Another run with the same
-    ///   list continues.
+    ///   list continues after the ids that are done.
     package func run(
         _ list: ErasureList,
         isDryRun: Bool,
@@ -253,7 +253,7 @@ package struct ErasureLists: Sendable {
     ///     each request. `after` is `next` of the previous response.
     ///   - application: The application whose users are erased.
     ///   - isDryRun: Whether the outcomes are reported without an erasure.
-    ///   - confirmation: The application's id, unless it is a dry run.
+    ///   - confirmation: The application's id, as the operator has repeated it. A dry run needs no confirmation.
     ///   - actor: The operator, for the audit log.
     /// - Returns: `{"ids", "next", "outcomes": [{"line", "appId", "outcome", "confirmationCode"?, "obstacle"?}]}`.
     /// - Throws: `document_invalid`, `not_found`, `store_unavailable` and similar errors; `malformed_request` without
@@ -293,10 +293,9 @@ package struct ErasureLists: Sendable {
 
     private typealias Outcomes = [(ErasedID.Outcome, code: String?, obstacle: String?)]
 
-    /// Returns the identities that a user id of the list (subject) can have at an app.
+    /// Returns the identities that an id of the list (subject) can stand for at an app.
     ///
-    /// The result has one identity for each provider name under which the service may have stored identities of the
-    /// app.
+    /// There is one for each provider name under which the service may have stored identities of the app.
     private func identities(
         _ subject: Subject,
         of app: ProviderAppID,

@@ -8,7 +8,7 @@ import Store
 package enum FieldCheck: Sendable {
     /// The provider was asked. The value has the mapping entries that read a field unknown to the provider.
     case asked([MappingProblem])
-    /// The provider was not asked. The reason is a part of a sentence.
+    /// The provider was not asked, or did not respond. The value is the reason, as a part of a sentence.
     case notAsked(String)
 }
 

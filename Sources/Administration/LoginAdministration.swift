@@ -21,7 +21,7 @@ package struct LoginSearch: Sendable {
     package init() {}
 }
 
-/// Searches and counts the log of logins for operators.
+/// Searches the log of logins and counts logins, for operators.
 package struct LoginAdministration: Sendable {
     let store: Store
     let clock: WallClock
@@ -30,8 +30,8 @@ package struct LoginAdministration: Sendable {
     ///
     /// A login is `{"id", "happened", "application", "method", "provider", "credential", "outcome", "reason", "cause",
     /// "user", "request", "source", "userAgent", "session", "milliseconds"}`. Without `after`, the page has the member
-    /// `unlisted`: `{"since", "logins"}`. `logins` is the number of matching logins since the time `since` that the
-    /// service counted without writing an entry of the log.
+    /// `unlisted`: `{"since", "logins"}`. Some logins have no entry in the log, and the service only counts them.
+    /// `logins` is the number of such logins that match the search and happened after the time `since`.
     package func list(_ search: LoginSearch, _ page: PageRequest) async throws(Failure) -> Page {
         let filter = try search.filter
         guard let after = search.after else {
@@ -96,8 +96,8 @@ package struct LoginAdministration: Sendable {
 extension LoginSearch {
     /// The criteria as a filter for the database query.
     ///
-    /// - Throws: `malformed_request` for the first invalid criterion. Without the error, a misspelt criterion would
-    ///   look like an empty log.
+    /// - Throws: `malformed_request` for the first invalid criterion. Without this error, a search with a misspelt
+    ///   criterion would find nothing, as if the log were empty.
     fileprivate var filter: LoginFilter {
         get throws(Failure) {
             LoginFilter(

@@ -34,7 +34,7 @@ package struct MappingAdministration: Sendable {
     ///   - isStrict: Whether a field that the provider may not have is a problem. Otherwise it is a warning.
     ///   - precondition: The expected state of the application.
     ///   - actor: The operator.
-    /// - Returns: The mapping, as `read` does.
+    /// - Returns: The mapping, as `read` returns it.
     /// - Throws: `document_invalid` with all problems, each with its pointer, the entry and its position.
     package func put(
         for provider: ProviderName,

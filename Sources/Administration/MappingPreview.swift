@@ -97,7 +97,7 @@ package struct MappingPreviews: Sendable {
 
     /// Verifies a credential, and returns the identity with its profile.
     ///
-    /// A single-use credential stays usable.
+    /// The preview does not use up a single-use credential: a login with it is still possible.
     private func preview(
         _ credential: CredentialFields,
         by name: ProviderName,

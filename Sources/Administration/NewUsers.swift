@@ -14,11 +14,11 @@ extension UserAdministration {
     /// Operators can create users even if the application is closed to new users.
     ///
     /// - Parameters:
-    ///   - document: The user. With `"mail": "passwordReset"` in place of a password, the address gets a link to choose
-    ///     a password.
+    ///   - document: The user. With `"mail": "passwordReset"` in place of a password, the service mails the user a link
+    ///     to choose a password.
     ///   - application: The application of the user.
     ///   - actor: The operator.
-    /// - Returns: The user, as `read` does.
+    /// - Returns: The user, as `read` returns it.
     /// - Throws: `document_invalid`; the errors of a registration with these property values; `login_taken`;
     ///   `role_unknown` and `role_fixed`; `mail_off` and `too_many_attempts` for the mail. After an error, nothing is
     ///   stored.

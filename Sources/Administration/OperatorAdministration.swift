@@ -8,9 +8,9 @@ import Store
 /// Lists, creates, changes and deletes operators, their tokens and their sessions of the console.
 package struct OperatorAdministration: Sendable {
     let store: Store
-    /// The database connections that authenticate operators.
+    /// The database for the authentication of operators.
     ///
-    /// They are separate, so that a slow query of an operator delays no authentication.
+    /// It may have connections of its own. A slow query of an operator then delays no authentication.
     let callers: Store
     let clock: WallClock
     let random: RandomSource
@@ -181,7 +181,8 @@ package struct OperatorAdministration: Sendable {
     ///
     /// The token of the session is shown only once.
     ///
-    /// - Throws: `operator_token_invalid` if the token expired or was revoked meanwhile, and for a used link.
+    /// - Throws: `operator_token_invalid` if the token has expired, was revoked, belongs to a link that was already
+    ///   used, or is itself the token of a session.
     package func openSession(of caller: CallingOperator, by actor: ChangeAuthor) async throws(Failure) -> JSONValue {
         guard caller.purpose != .session else {
             throw Failure(.operatorTokenInvalid, "A console session cannot open another session.")

@@ -3,7 +3,7 @@ import Domain
 package import Encodings
 import Store
 
-/// The responses about an operator.
+/// Writes an operator as JSON for responses, and computes the entity tag.
 extension StoredOperator {
     /// The operator as a JSON object.
     ///

@@ -3,9 +3,10 @@ package import Domain
 package import Encodings
 import Factors
 
-/// The second factors of operators.
+/// Lists, enrols, checks and removes second factors of operators.
 ///
-/// Operators manage their own factors. Owners and users of the service's command line also manage those of others.
+/// Operators manage their own factors. Operators with the role owner also manage those of others, and so do commands on
+/// the service's machine.
 package struct OperatorFactorAdministration: Sendable {
     let factors: OperatorFactors
 
@@ -88,14 +89,14 @@ package struct OperatorFactorAdministration: Sendable {
         try await factors.remove(id, of: name, actor: actor)
     }
 
-    /// Begins a step-up, in which the operator who calls shows a second factor again before a sensitive request.
+    /// Begins a step-up: before a sensitive request, the operator who calls must use a second factor again.
     ///
     /// The result is `{"pending", "factors": [{"id", "kind", "label"}], "publicKey"?, "expires"}`.
     package func start(by caller: CallingOperator) async throws(Failure) -> JSONValue {
         .object(try await factors.start(by: caller))
     }
 
-    /// Completes a step-up, in which the operator who calls shows a second factor again before a sensitive request.
+    /// Completes a step-up by checking the second factor that the operator who calls has used again.
     ///
     /// The request is `{"pending", "factorId", "code"}` or `{"pending", "credential"}`.
     package func finish(

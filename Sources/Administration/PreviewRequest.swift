@@ -30,7 +30,7 @@ struct PreviewRequest {
 
     /// Reads an operator's request for the preview of a mapping.
     ///
-    /// - Throws: All problems and their places.
+    /// - Throws: All problems, each with its position in the request.
     init(_ document: JSONValue) throws(DocumentProblems) {
         var reader = DocumentReader(origin: .request)
         let place = JSONPointer()

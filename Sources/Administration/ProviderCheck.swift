@@ -71,9 +71,9 @@ extension ProviderAdministration {
         return verdict
     }
 
-    /// Returns a warning if the provider has recently lost the PKCE `code_challenge` of a login dialog.
+    /// Returns a warning if the provider has recently lost the PKCE `code_challenge` with which a dialog was opened.
     ///
-    /// The result is nil if it has not, and also if the database is unavailable.
+    /// The result is nil if no such loss is known, and also if the database is unavailable.
     private func warning(
         ofLostChallenge app: ProviderAppID,
         at provider: any DialogOffering,

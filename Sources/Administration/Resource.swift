@@ -121,8 +121,9 @@ package enum EntityTag {
 
     /// Returns the entity tag of a value: the first 24 hex digits of the SHA-256 of its JSON.
     ///
-    /// The caller passes a value with all members that an operator's change may overwrite, and no others. Otherwise a
-    /// login between an operator's reading and changing would change the tag, and so refuse the change.
+    /// The value must have all members that an operator's change may overwrite, and no others. With other members, such
+    /// as the time of the last login, a login would change the tag. A change by an operator who read the value before
+    /// would then be refused.
     package static func of(_ value: JSONValue) -> String {
         Hexadecimal.encode(Digest.sha256(value.text).prefix(12))
     }
@@ -135,7 +136,7 @@ extension DocumentReader {
     /// current values.
     ///
     /// - Parameters:
-    ///   - patch: A JSON Merge Patch. Members that the resource does not have become problems.
+    ///   - patch: A JSON Merge Patch. Each member that is missing in the resource is a problem.
     ///   - current: The resource as operators read it.
     ///   - fixed: The members that cannot be changed.
     /// - Returns: The resource after the patch. Members that the patch sets to `null` are absent.
@@ -208,7 +209,7 @@ struct ApplicationChanges: Sendable {
     /// Changes an application if its entity tag meets the precondition.
     ///
     /// The closure `plan` gets the stored application and the current columns of its users table, and returns the steps
-    /// of the change. If it throws `DocumentProblems`, these must name places in the request.
+    /// of the change. If it throws `DocumentProblems`, these must have their positions in the request.
     ///
     /// - Returns: The application afterwards; nil after its deletion.
     /// - Throws: `not_found`, `precondition_failed`, `document_invalid`, and the errors of `plan`.
@@ -232,8 +233,8 @@ struct ApplicationChanges: Sendable {
     ///
     /// The closure `edit` changes the desired configuration. It also gets the stored one.
     ///
-    /// `part` is the JSON pointer to the changed part in an application document. The places of problems are relative
-    /// to this part, as in the document of the request.
+    /// `part` is the JSON pointer to the changed part in an application document. The request contains only this part,
+    /// so the positions of problems are relative to it.
     ///
     /// - Returns: The application afterwards.
     func edit(
@@ -273,7 +274,7 @@ extension DesiredApplication {
     /// The document of the request may be only a part of an application document. `part` is the JSON pointer to this
     /// part in an application document, and `place` the JSON pointer to it in the request.
     ///
-    /// - Throws: All problems, with their places in the request.
+    /// - Throws: All problems, each with its position in the request.
     package func steps(
         from stored: StoredApplication?,
         columns: [LiveColumn],

@@ -49,8 +49,8 @@ package struct SecretRotation: Sendable {
     ///
     /// The order is:
     ///
-    /// 1. The service's own values, column by column. Secret options follow app secrets, including options stored as
-    ///    plain text.
+    /// 1. The service's own values, column by column. After the app secrets come the secret options, even those that
+    ///    are stored as plain text.
     /// 2. The values of users, application by application.
     ///
     /// One kind of value is not encrypted again: the code with which a client fetches the result of a login. The code
@@ -145,10 +145,9 @@ package struct SecretRotation: Sendable {
     package var currentID: String { masterKeys.current.id }
 
     private static let secretsInAStep = 50
-    /// The number of successive steps that encrypt nothing before the rotation stops with an error, after about five
-    /// seconds.
+    /// The number of successive steps without any encrypted value after which the rotation stops with an error.
     ///
-    /// Such a step finds only rows that other transactions are changing.
+    /// Such a step finds only rows that other transactions are changing. The steps take about five seconds in all.
     private static let maxEmptySteps = 25
 }
 

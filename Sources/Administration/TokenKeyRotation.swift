@@ -5,14 +5,14 @@ package import Encodings
 import Secrets
 import Store
 
-/// Lists and replaces the keys that sign session tokens.
+/// Lists and replaces the keys of signed tokens, by which an application's other services verify users.
 package struct TokenKeyRotation: Sendable {
     let store: Store
     let masterKeys: MasterKeys
     /// The cached configuration of this process; nil in a process that serves no requests.
     let directory: ApplicationDirectory?
 
-    /// Returns the keys that sign session tokens, the newest first.
+    /// Returns the keys of signed tokens, the newest first.
     ///
     /// The shape is `{"items": [{"id", "application", "created", "retired", "signs", "published", "keyId"}]}`.
     /// `application` is null for a key from the time when all applications shared one key.
@@ -40,7 +40,7 @@ package struct TokenKeyRotation: Sendable {
         ])
     }
 
-    /// Creates new keys that sign session tokens.
+    /// Creates new keys of signed tokens.
     ///
     /// Other services cache the public keys to verify tokens. Until all of them know a new key, the former key
     /// continues to sign. `signsInSeconds` is the time until the new key signs.

@@ -68,7 +68,8 @@ package struct UserAdministration: Sendable {
 
     /// Disables or enables a user by the merge patch `{"user": {"userStatus": "DISABLED" | "ENABLED"}}`.
     ///
-    /// Disabling revokes all sessions. A user may still have to confirm the address after being enabled.
+    /// Disabling revokes all sessions. If the application requires confirmed e-mail addresses, an enabled user who has
+    /// never logged in may still have to confirm the address.
     package func change(
         _ id: String,
         of application: String,
@@ -89,7 +90,7 @@ package struct UserAdministration: Sendable {
         return await resource(stored, of: owner)
     }
 
-    /// Revokes one session, or all of them.
+    /// Revokes one session of a user, or all sessions of the user.
     package func endSessions(
         of id: String,
         session: String?,

@@ -3,12 +3,12 @@ import Domain
 import Encodings
 package import Store
 
-/// The responses about a user to operators.
+/// Writes a user as JSON for operators, and computes the entity tag.
 extension StoredUser {
     /// Returns the user as operators see it: `{"user", "identities", "password", "roles", "sessions", "factors"}`.
     ///
-    /// The entity tag depends only on the status and the identities. The user and logins can change the other values,
-    /// and must not make an operator's change fail.
+    /// The entity tag depends only on the status and the identities. The other values can change by logins and by the
+    /// user's own requests. Such a change must not make an operator's request fail.
     func resource(_ factors: [Domain.Factor]) -> Resource {
         Resource(.object(json(identities.map(\.json), factors.map(\.json))), tag: tag)
     }

@@ -26,9 +26,9 @@ extension UserAdministration {
         }
     }
 
-    /// Sends the link for a password reset to a user, or sends the link that confirms the address again.
+    /// Mails a user a link for a password reset, or once more the link that confirms the user's e-mail address.
     ///
-    /// The effect is the same as that of the user's own request.
+    /// The effect is the same as if the user had asked for the mail.
     ///
     /// - Parameters:
     ///   - document: `{"mail": "passwordReset" | "emailConfirmation"}`. The values are names of templates.

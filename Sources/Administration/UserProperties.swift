@@ -10,7 +10,7 @@ import Store
 /// An operator therefore overwrites no value without having seen it.
 ///
 /// The e-mail address and the login name are not among these properties, since they give access to the account. The
-/// user or a server changes these two, and a mail notifies the former address (decision D20).
+/// user, or a client with a server key, changes these two, and a mail notifies the former address (decision D20).
 extension UserAdministration {
     /// Returns the properties of a user that operators can change: `{name: value}`, with `null` for absent values.
     package func properties(

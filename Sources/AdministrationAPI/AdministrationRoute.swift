@@ -61,7 +61,7 @@ package struct AdministrationRoute: Sendable {
     /// All routes of the administration.
     package static let all = groups.flatMap(\.routes)
 
-    /// The routes by subject, under the tags of the OpenAPI document.
+    /// The routes in groups, each with the tag that its operations have in the OpenAPI document.
     static let groups: [(tag: String, routes: [AdministrationRoute])] = [
         ("applications", applications), ("keys", keys), ("providers", providers), ("properties", properties),
         ("mappings", mappings), ("users", users + invitations + erasures + imports + bans), ("documents", documents),

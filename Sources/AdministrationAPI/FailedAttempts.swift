@@ -1,6 +1,6 @@
 import HTTP
 
-/// The waiting times of sources that send invalid operator tokens.
+/// Decides how long a source that has sent invalid operator tokens must wait before it may send another token.
 ///
 /// At the fifth failure within a minute, a source must wait for one second. Each further failure doubles the wait, up
 /// to a minute. A success resets nothing: a client with one valid token must not gain attempts to guess others. This is
@@ -12,11 +12,11 @@ struct FailedAttempts: Sendable {
     private enum State {
         /// The times of the failures within a minute, the oldest first. `last` is the newest of them.
         ///
-        /// The fifth failure changes the state to `slowed`. The state counts until a minute after the last failure.
+        /// The fifth failure changes the state to `slowed`. A minute after the last failure, the state is discarded.
         case counting([Instant], last: Instant)
         /// No attempt is allowed before `until`.
         ///
-        /// Each further failure keeps this state. The state counts until ten minutes after the last failure.
+        /// A further failure prolongs the wait. Ten minutes after the last failure, the state is discarded.
         case slowed(failures: Int, until: Instant, last: Instant)
     }
 
@@ -26,7 +26,8 @@ struct FailedAttempts: Sendable {
     static let longestWait = 60
     /// The time after the last failure for which a source stays in the state `slowed`.
     ///
-    /// A time shorter than the longest wait would make each wait begin at one second again.
+    /// It is longer than the longest wait. Otherwise the state would be discarded during a wait, and the next wait
+    /// would be only one second again.
     static let memory: Duration = .seconds(600)
     /// The maximum number of remembered sources.
     ///
@@ -47,7 +48,7 @@ struct FailedAttempts: Sendable {
 
     /// Records that a source has sent an invalid token.
     ///
-    /// - Returns: The number of the source's failures that count.
+    /// - Returns: The number of the source's failures, including this one but without those that are too old.
     mutating func recordFailure(of source: Source, at now: Instant) -> Int {
         var failures = 1
         var state = State.counting([now], last: now)

@@ -1,8 +1,8 @@
 /// Remembers operator tokens that were accepted recently, by the SHA-256 of their text.
 ///
 /// A source that sends invalid tokens must wait before it may send another token. A recently accepted token is exempt
-/// from this wait. An attacker at the same address thus cannot lock an operator out. There is no other exemption: the
-/// database checks each token at each request.
+/// from this wait. An attacker at the operator's network address thus cannot make the operator wait. The exemption
+/// concerns only the wait: the database checks each token at each request.
 struct KnownTokens: Sendable {
     typealias Instant = ContinuousClock.Instant
 

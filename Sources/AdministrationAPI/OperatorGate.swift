@@ -24,7 +24,7 @@ struct OperatorGate: RouterMiddleware {
     /// The maximum number of concurrent administrative requests (decision D10).
     ///
     /// The number is small, since these requests have few database connections. One source may have at most three
-    /// quarters of them.
+    /// quarters of these requests.
     static let maxRequests = 16
 
     init(administration: Administration, pseudonyms: Pseudonyms, rateLimiter: RateLimiter) {

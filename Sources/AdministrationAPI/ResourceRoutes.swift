@@ -17,7 +17,7 @@ extension AdministrationRoute {
 
     /// The ids of operations that `resources` leaves out.
     ///
-    /// They have commands of their own, or are about the operator who calls or about one instance.
+    /// Such an operation has a command of its own, or is about the operator who calls, or about one instance.
     private static let elsewhere: Set<String> = Set(
         (own + setup).map { $0.operation().id } + [
             "readDocument", "putDocument", "readSecrets", "examine", "readLogins", "compareMappingRevisions",
@@ -70,7 +70,7 @@ extension AdministrationRoute {
         return segments
     }
 
-    /// The result of a command's call.
+    /// The result of a route that a command calls.
     package enum Outcome: Sendable {
         case resource(Resource)
         case page(Page)

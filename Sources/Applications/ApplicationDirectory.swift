@@ -74,9 +74,9 @@ package final class ApplicationDirectory: Sendable {
         tokenKeys = TokenKeys(store: store, masterKeys: masterKeys)
     }
 
-    /// Returns the application with an id and an API key, as a client has sent them.
+    /// Returns the application that has the id and the API key that a client sent.
     ///
-    /// A client sends them as two path segments of the URL or as two headers.
+    /// A client sends id and key as two path segments of the URL, or as two headers.
     ///
     /// - Throws: `unknown_application`, with the same text for an unknown id and a wrong key.
     package func application(
@@ -93,7 +93,7 @@ package final class ApplicationDirectory: Sendable {
         return (found, key)
     }
 
-    /// Returns the application with an API key, for protocols whose clients send no application id.
+    /// Returns the application that has a given API key, for protocols whose clients send no application id.
     ///
     /// - Throws: `unknown_application`, even if two applications have the key: neither may get the other's users.
     package func application(key: Substring) throws(Failure) -> (application: LoadedApplication, key: APIKey) {
@@ -103,7 +103,9 @@ package final class ApplicationDirectory: Sendable {
         return found
     }
 
-    /// Returns the application with an id, for its published keys and for pages behind mailed links.
+    /// Returns the application that has a given id.
+    ///
+    /// The id suffices for requests for the application's published keys, and for the pages that mailed links open.
     ///
     /// - Throws: `not_found`.
     package func application(id: Substring) throws(Failure) -> LoadedApplication {
@@ -285,8 +287,9 @@ package final class ApplicationDirectory: Sendable {
         if case .unusable(let unusable) = await looks.join({ await self.look() }) { throw unusable }
     }
 
-    /// Reads the database, again after a failure, until the configuration in memory is as new as the database was at
-    /// the call.
+    /// Reads the database until the configuration in memory is as new as the database was at the call.
+    ///
+    /// After a failure, reads again.
     ///
     /// - Returns: False if this has not succeeded before the deadline.
     private func look(until end: ContinuousClock.Instant) async -> Bool {
@@ -358,8 +361,8 @@ package final class ApplicationDirectory: Sendable {
 
     /// Compares this machine's clock with the database's, and logs an error when they differ.
     ///
-    /// The service compares the expiry of sessions with the database's clock, and the expiry of tokens that providers
-    /// have signed with this machine's clock.
+    /// The service needs both clocks: the database's clock for the expiry of sessions, and this machine's clock for the
+    /// expiry of ID tokens and other data that providers sign.
     private func compareClock(with theirs: Int64) {
         let offset = clock.milliseconds - theirs
         let former = clockOffset.withLockedValue { known in

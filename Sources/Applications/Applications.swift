@@ -24,7 +24,9 @@ extension Application {
         return [SystemRole(of: user.status).rawValue] + known
     }
 
-    /// Returns the system role or the application's own role with a name, for a search of the users who have the role.
+    /// Returns the role that has a given name, for a search of the users who have the role.
+    ///
+    /// It is a system role or a role of the application.
     package func role(_ name: String) throws(Failure) -> RoleHolders {
         if let system = SystemRole(name: name) { return .system(system) }
         guard let role = settings.roles.first(where: { $0.hasSameBytes(as: name) }) else {

@@ -51,11 +51,12 @@ struct ConfigurationMemory {
         }
     }
 
-    /// The beginning of a read of the database: what the read must contain, and how to order it among other reads.
+    /// The data about a read of the database that has begun: what it must contain, and how to order it among other
+    /// reads.
     struct Look {
         /// The revision of the configuration after which changes are read; nil to read everything.
         let since: Int64?
-        /// The value of the counter `doubts` of the memory when the read began.
+        /// The value that the counter `ConfigurationMemory.doubts` had when the read began.
         fileprivate let doubts: UInt64
     }
 

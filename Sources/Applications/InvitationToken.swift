@@ -5,7 +5,7 @@ import Mapping
 import Secrets
 package import Store
 
-/// The token in the link of an invitation, kept as its SHA-256.
+/// The token in the link of an invitation, of which only the SHA-256 is kept.
 ///
 /// The type accepts any text. The SQL statement of the login compares the token with the invitations, and refuses a
 /// wrong one unless the user exists already.

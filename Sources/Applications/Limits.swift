@@ -6,7 +6,9 @@ package import Store
 package struct Limits: Sendable {
     /// The time limit of a whole login, from the parsed request to the written session.
     package var login: Duration
-    /// The part of a login's time that is reserved for the database after a provider has responded.
+    /// The time that a login reserves for the database, after a provider has responded.
+    ///
+    /// It is part of the time limit of the whole login.
     package var storeReserve: Duration
     package var searches: Searches
 
@@ -37,7 +39,9 @@ package struct Limits: Sendable {
     }
 }
 
-/// Counts attempts in the database: attempts at passwords, registrations, and mails that a request causes.
+/// Counts attempts in the database, for rate limits.
+///
+/// Attempts are, for example, logins with a password, registrations, and requests that cause a mail.
 package struct AttemptCounter: Sendable {
     package let store: Store
     /// The queue of the SQL statements that count attempts.

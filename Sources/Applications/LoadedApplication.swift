@@ -108,7 +108,7 @@ package final class LoadedApplication: Sendable {
         }
     }
 
-    /// Returns the application's provider with a name, for logins.
+    /// Returns the application's provider that has a given name, for a login.
     ///
     /// - Throws: `provider_misconfigured`, `provider_not_configured`; `not_found` for a name that is neither a provider
     ///   kind nor a provider of the application.
@@ -120,7 +120,9 @@ package final class LoadedApplication: Sendable {
         return provider
     }
 
-    /// Returns the provider with a name, as a type that it must conform to (a capability), for logins.
+    /// Returns the provider that has a given name, if it conforms to a given protocol, such as `DialogOffering`.
+    ///
+    /// The protocol is a capability of the provider, which the login needs.
     ///
     /// - Throws: The errors of `provider(_:)`; `not_found` for a provider without the capability.
     package func provider<Capability>(
@@ -147,7 +149,7 @@ package final class LoadedApplication: Sendable {
 
     /// Returns the provider names under which identities of a provider's app may be stored, sorted.
     ///
-    /// These are the name itself; other providers of the same kind that have the app, even if its secret does not
+    /// The result has the given name; other providers of the same kind that have the app, even if its secret does not
     /// decrypt; and removed providers of the kind, whose identities still exist.
     package func names(havingApp app: ProviderAppID, of provider: ProviderName) -> [ProviderName] {
         guard let kind = storedProviders[provider]?.kind else { return [provider] }
@@ -173,7 +175,7 @@ package final class LoadedApplication: Sendable {
         return fields
     }
 
-    /// Returns the log's text for a provider of an unknown kind.
+    /// Returns the text with which the log reports a provider of an unknown kind.
     package static func unknownKind(of name: ProviderName) -> String {
         "its provider \(name) has a kind that this version does not know"
     }
@@ -356,7 +358,7 @@ package final class LoginPlan: Sendable {
     /// `singleUseStatement` is the statement for a single-use credential.
     package let statement: LoginStatement
     package let singleUseStatement: LoginStatement
-    /// The SQL statement that completes a login after the user has shown a second factor.
+    /// The SQL statement that completes a login after the user has presented a second factor.
     ///
     /// Nil if the application asks for no second factor. `finishingStatement` then creates the statement for each
     /// login. This happens only just after the operator has turned second factors off.
@@ -402,7 +404,8 @@ package final class LoginPlan: Sendable {
         showing = isAsking ? singleUseStatement.finishing(by: .shown) : nil
     }
 
-    /// Returns the SQL statement that completes a pending login, after the user has shown or enrolled a second factor.
+    /// Returns the SQL statement that completes a pending login, after the user has presented or enrolled a second
+    /// factor.
     package func finishingStatement(by evidence: FactorProof.Kind) -> LoginStatement {
         switch evidence {
         case .shown: showing ?? singleUseStatement.finishing(by: .shown)

@@ -2,7 +2,7 @@ package import Description
 package import Domain
 package import Encodings
 
-/// The stored form of an application's settings.
+/// Converts an application's settings from and to JSON, the form in which they are stored.
 package enum SettingsDocument {
     /// Reads an application's settings from JSON; absent settings keep their defaults.
     ///
@@ -51,7 +51,9 @@ package enum SettingsDocument {
 }
 
 extension JSONValue {
-    /// Returns this JSON value, with those members of another value added whose JSON pointers are given in `places`.
+    /// Returns this JSON value with members of another value added.
+    ///
+    /// `places` has the JSON pointers of the members to add.
     fileprivate func keeping(_ places: Set<String>, of other: JSONValue, at place: JSONPointer) -> JSONValue {
         guard !places.isEmpty, let object, let others = other.object else { return self }
         let own = object.members.map { member in

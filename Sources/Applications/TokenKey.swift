@@ -54,7 +54,7 @@ package struct TokenKey: Sendable {
         )
     }
 
-    /// Returns a signed token with claims: a JWT in its compact form.
+    /// Returns a signed token that contains the given claims: a JWT in its compact form.
     ///
     /// - Throws: `internal`. This does not happen with a key that was generated or decrypted.
     package func sign(_ claims: JSONObject) throws(Failure) -> Secret {

@@ -5,7 +5,8 @@ package import Store
 
 /// An instance's cache of the keys that sign tokens.
 ///
-/// A cached key is used for at most a second, and a change by this process clears the cache at once.
+/// A cached key signs for at most a second, and a change by this process clears the cache at once. While the database
+/// is unreachable, the cached public keys are published for longer.
 package final class TokenKeys: Sendable {
     private struct Copy {
         let keys: [StoredTokenKey]
@@ -16,7 +17,7 @@ package final class TokenKeys: Sendable {
     private struct State {
         /// The cached keys of each application.
         ///
-        /// The entry nil has the keys of all applications, for the common key set.
+        /// The entry for nil has the keys of all applications together, for requests that name no application.
         var copies: [ApplicationID?: Copy] = [:]
         /// The time at which this process last changed a key.
         ///

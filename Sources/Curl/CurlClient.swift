@@ -144,7 +144,9 @@ package actor CurlClient {
         }
     }
 
-    /// Removes a call from `inFlight` and its handle from libcurl; the code that waits for the call is not resumed.
+    /// Removes a call from `inFlight`, and the call's handle from libcurl.
+    ///
+    /// Does not resume the caller.
     private func remove(_ call: ObjectIdentifier) -> (any Transfer)? {
         guard let transfer = inFlight.removeValue(forKey: call) else { return nil }
         curl_multi_remove_handle(thread.multi, transfer.handle)
@@ -189,7 +191,7 @@ package actor CurlClient {
         }
     }
 
-    /// Ends the calls whose time limits have passed although libcurl has not ended them.
+    /// Ends the calls whose time limits have passed and that libcurl has not ended itself.
     ///
     /// libcurl, up to 8.8 at least, does not apply the limits to a transfer that waits for a connection
     /// (curl/curl#13227). It only lets the waiting transfers try one after another.

@@ -1,6 +1,6 @@
 /// The limits of a `CurlClient`, and its `User-Agent`.
 package struct CurlConfiguration: Sendable {
-    /// The maximum number of calls in flight; a further call fails at once with `CurlError.overloaded`.
+    /// The maximum number of calls in flight; a further call fails immediately with `CurlError.overloaded`.
     package var maxInFlight: Int
 
     /// The maximum number of open connections, in use or kept for reuse.

@@ -20,7 +20,7 @@ package enum CurlError: Error, Equatable, Sendable {
     case replyTooLarge
     /// The response is not HTTP, or its content encoding is invalid.
     case badReply
-    /// As many calls are in flight as the configuration allows; nothing was sent.
+    /// The maximum number of calls is already in flight; nothing was sent.
     case overloaded
     /// The calling task was cancelled.
     case cancelled
@@ -51,7 +51,8 @@ package enum CurlError: Error, Equatable, Sendable {
         case headersTooLarge
         case bodyNotAllowed
         case mailAddress
-        /// A mail is empty, or has a bare CR or LF. Only some servers take a bare CR or LF for a line end.
+        /// The content of a mail does not end with CRLF, or has a NUL or a bare CR or LF. Only some servers take a bare
+        /// CR or LF for a line end.
         case mailContent
         case limitNotPositive
     }
@@ -65,7 +66,7 @@ package enum CurlError: Error, Equatable, Sendable {
         case certificateOfAnotherHost
         case certificateInvalid
         case handshake
-        /// The file of trusted authorities cannot be read, because of the service's own set-up.
+        /// The client's own file of trusted certificate authorities cannot be read, so the fault is not the server's.
         case authorityFileUnreadable
     }
 }

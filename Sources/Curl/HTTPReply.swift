@@ -13,9 +13,9 @@ package struct HTTPReply: Sendable {
         self.body = body
     }
 
-    /// Returns the value of the first header of a name, case-insensitively, without surrounding white space.
+    /// Returns the value of the first header with this name, without surrounding white space.
     ///
-    /// Bytes that are not UTF-8 become U+FFFD.
+    /// The case of letters in the name does not matter. Bytes of the value that are not UTF-8 become U+FFFD.
     package func header(_ name: String) -> String? {
         // A response has a dozen headers, of which one or two are read: one pass over the bytes, without a list of
         // lines.

@@ -27,7 +27,7 @@ final class HTTPTransfer: Transfer {
     private var headBytes = 0
     private var isHeadComplete = false
     private var body: [UInt8] = []
-    /// The reason why a callback aborted the transfer; nil if none did.
+    /// The reason why one of libcurl's callbacks aborted the transfer; nil if no callback did.
     ///
     /// The call ends with this error instead of libcurl's result code.
     private var verdict: CurlError?
@@ -51,8 +51,8 @@ final class HTTPTransfer: Transfer {
 
     /// Sets the options of the libcurl handle for a request.
     ///
-    /// `finish` must be called afterwards, and then resumes `continuation` with the outcome. Returns whether libcurl
-    /// accepted all options; `finish` must be called in either case.
+    /// Returns whether libcurl accepted all options. In either case `finish` must be called later; it resumes
+    /// `continuation` with the outcome.
     func prepare(
         _ request: HTTPRequest,
         for call: Call,
@@ -192,7 +192,8 @@ final class HTTPTransfer: Transfer {
 
     /// Opens the socket for a connection.
     ///
-    /// Refuses plain http to other machines, whatever the name resolves to.
+    /// If the URL's scheme is http, refuses every address that is not a loopback address. Even the name `localhost`
+    /// could resolve to another machine.
     func open(_ address: UnsafeMutablePointer<curl_sockaddr>) -> curl_socket_t {
         guard !isPlain || LoopbackAddress.contains(address) else {
             verdict = .invalidRequest(.plainHTTPBeyondLoopback)

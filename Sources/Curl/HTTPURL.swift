@@ -13,7 +13,7 @@ package struct HTTPURL: Sendable {
     let text: String
     /// The length of `scheme://host:port` within `text`.
     private let originBytes: Int
-    /// Whether the scheme is http; the connection's address must then be a loopback address.
+    /// Whether the scheme is http; if so, the client connects only to a loopback address.
     let isPlain: Bool
 
     /// Creates a URL after checking `text`.

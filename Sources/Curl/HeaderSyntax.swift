@@ -1,9 +1,9 @@
-/// The grammar of header fields (RFC 9110 §5), on bytes.
+/// Checks whether texts are valid names and values of header fields (RFC 9110 §5).
 enum HeaderSyntax {
-    /// The names of headers that frame the message or manage the connection, in lower case.
+    /// The names of headers that only the client itself sets, in lower case.
     ///
-    /// Callers must not set these headers, since the server could then read another message than the one that was
-    /// checked.
+    /// These headers frame the message or manage the connection. If a caller set them, the server could read another
+    /// message than the one that the client checked.
     private static let ofTheClient: [StaticString] = [
         "host", "content-length", "transfer-encoding", "connection", "keep-alive", "proxy-connection", "te", "trailer",
         "upgrade", "expect", "accept-encoding", "http2-settings",

@@ -63,7 +63,7 @@ final class LoopThread: SerialExecutor, @unchecked Sendable {
         append(.job(UnownedJob(job)))
     }
 
-    /// Runs `body` on the thread, in the order of submission, isolated to the actor like a job.
+    /// Queues `body`; the thread runs it in the order of submission, and isolated to the actor, as it runs a job.
     ///
     /// HTTP requests and mails are started and cancelled by this method, since a job would begin later. A task that
     /// waits for a continuation inside an actor is first resumed on another thread, and reaches the actor's thread only

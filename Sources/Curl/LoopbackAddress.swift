@@ -1,7 +1,7 @@
 internal import CLibCurl
 internal import Glibc
 
-/// Addresses that never leave this machine.
+/// Recognizes loopback addresses, whose traffic never leaves this machine.
 enum LoopbackAddress {
     /// Whether `address` is in 127.0.0.0/8.
     static func contains(_ address: in_addr) -> Bool {

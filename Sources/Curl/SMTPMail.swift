@@ -1,4 +1,6 @@
-/// A mail to one recipient, checked against injection of SMTP commands by its addresses or its content.
+/// A mail to one recipient.
+///
+/// Its addresses and its content were checked when it was created, so that they cannot inject SMTP commands.
 package struct SMTPMail: Sendable {
     let sender: String
     let recipient: String
@@ -38,7 +40,9 @@ package struct SMTPMail: Sendable {
         self.connectTimeout = connectTimeout
     }
 
-    /// Returns the part after the `@`; nil if the address could break out of its SMTP command.
+    /// Returns the domain of an e-mail address: the part after the `@`.
+    ///
+    /// Nil if the address has a character, such as `>`, that could end the SMTP command in which it is sent.
     private static func domain(of address: String) -> String? {
         let bytes = address.utf8
         guard bytes.count <= 254, let at = bytes.firstIndex(of: UInt8(ascii: "@")), at != bytes.startIndex,
@@ -48,7 +52,7 @@ package struct SMTPMail: Sendable {
         return domain.isEmpty || domain.utf8.contains(where: { "@/?#%".utf8.contains($0) }) ? nil : String(domain)
     }
 
-    /// Whether CR and LF occur only in pairs, and NUL not at all.
+    /// Whether every line ends with CRLF, and CR, LF and NUL occur nowhere else.
     ///
     /// A server that accepts a bare LF as the end of a line could be made to see two mails (SMTP smuggling).
     private static func hasWholeLines(_ content: [UInt8]) -> Bool {

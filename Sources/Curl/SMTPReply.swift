@@ -36,9 +36,10 @@ extension SMTPReply: CustomStringConvertible, CustomReflectable {
     package var customMirror: Mirror { Mirror(self, children: ["code": code]) }
 }
 
-/// The reason why a server has not accepted a mail, or may not have.
+/// The reason why a server did not accept a mail, or why it is unknown whether the server accepted the mail.
 package enum SMTPFailure: Error, Equatable, Sendable {
-    /// The server never got the whole mail: no connection, failed authentication of the server, or a broken connection.
+    /// The server never got the whole mail: there was no connection, the server's certificate was refused, or the
+    /// connection broke.
     case notSent(CurlError)
     /// The server refused the client before the mail: at the greeting, or at the login.
     case refused(SMTPReply)

@@ -4,7 +4,7 @@ internal import CLibCurl
 ///
 /// With a URL `smtps://user:password@mail.example.com`, TLS begins with the first byte; the default port is 465. With
 /// `smtp://…`, TLS begins after STARTTLS, and nothing is sent to a server without STARTTLS; the default port is 587.
-/// `smtp://127.0.0.1:25?starttls=off` works without TLS, for this machine only.
+/// `smtp://127.0.0.1:25?starttls=off` works without TLS; this is accepted only for a server on the same machine.
 package struct SMTPServer: Sendable {
     enum Security: Sendable {
         case tls, startTLS, none

@@ -18,7 +18,7 @@ final class SMTPTransfer: Transfer {
 
     /// The number of content bytes that libcurl has taken.
     private var taken = 0
-    /// The lines so far of an incomplete reply.
+    /// The lines of a reply that have been read; the reply's last line is still missing.
     private var lines: [[UInt8]] = []
     private var lastReply: SMTPReply?
     /// The server's reply to the whole mail.
@@ -182,7 +182,8 @@ final class SMTPTransfer: Transfer {
 
     /// Opens the socket for a connection.
     ///
-    /// Refuses unencrypted connections to other machines, whatever the name resolves to.
+    /// If the connection is unencrypted, refuses every address that is not a loopback address. Even the name
+    /// `localhost` could resolve to another machine.
     func open(_ address: UnsafeMutablePointer<curl_sockaddr>) -> curl_socket_t {
         guard !isPlain || LoopbackAddress.contains(address) else { return CURL_SOCKET_BAD }
         return Socket.open(for: address, unacknowledgedMilliseconds: unacknowledgedMilliseconds)

@@ -17,7 +17,9 @@ protocol Transfer: AnyObject {
     func overduePhase(at now: ContinuousClock.Instant) -> CurlError.TimeoutPhase?
 }
 
-/// Setters of options, one for each type of argument; they return whether libcurl accepted the value.
+/// Functions that set an option of the libcurl handle, one for each type of argument.
+///
+/// They return whether libcurl accepted the value.
 extension Transfer {
     func set(_ option: CURLoption, _ value: Int) -> Bool {
         curl_setopt_long(handle, option, value) == CURLE_OK

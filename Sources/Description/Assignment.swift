@@ -1,6 +1,6 @@
 package import Encodings
 
-/// Conversions between the values of configurable fields and texts in a command or in an input of a page.
+/// Converts what operators type in a command or in a page's form to values of configurable fields.
 extension Shape {
     /// Parses a text as a value of this shape; nil if the text has no such value.
     ///

@@ -73,7 +73,7 @@ package struct Schema: Sendable {
     /// A schema that is a reference has no other keyword, except a description.
     package internal(set) var definition: Definition?
 
-    /// Creates a schema of values of a JSON type; nil for values of any type.
+    /// Creates a schema of values of the given JSON type; without an argument, of values of any type.
     package init(_ kind: Kind? = nil) {
         self.kind = kind
     }

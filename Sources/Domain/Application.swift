@@ -84,7 +84,7 @@ package struct APIKey: Sendable {
     package let label: String
     /// Whether the key is for an operator's server, not for an app on users' devices.
     ///
-    /// A request with a server's key may concern any user; another request concerns the user of its session.
+    /// A request with such a key may concern any user. A request with another key concerns the user of its session.
     package let isServer: Bool
 
     package init(text: Secret, label: String, isServer: Bool) {

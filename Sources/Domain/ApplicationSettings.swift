@@ -35,13 +35,13 @@ package struct ApplicationSettings: Sendable, Equatable {
     package var lockout = Lockout()
     /// Whether the response to a request for a password reset mail tells that the login name is unknown.
     package var allowAccountEnumeration = false
-    /// The rights of servers that the operator grants to every API key of the application.
+    /// The rights of server keys that the operator grants to every API key of the application.
     ///
-    /// Without such a grant, only the API keys of servers have these rights.
+    /// A server key is an API key for an operator's own server. Without the grant, only server keys have these rights.
     package var apiKeyRights: [APIKeyRight] = []
     /// The property by whose value users log in with a password: `email`, or a declared STRING or TEXT.
     package var identityProperty = PropertyName.email
-    /// The signed tokens by which other services verify users.
+    /// The settings for signed tokens, by which the application's other services verify users.
     package var tokens = TokenSettings()
     /// Origins of browser pages that may call the public API; empty means every origin.
     ///

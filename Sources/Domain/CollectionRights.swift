@@ -1,17 +1,17 @@
 import Description
 import Encodings
 
-/// Who has each right in the users collection.
+/// For each right to read, change or delete users through the public API: the users who have the right.
 ///
-/// Servers have every right, and users may always read and change their own record.
+/// Clients with a server key have every right. Users may always read and change their own record.
 package struct CollectionRights: Sendable, Equatable {
     package enum Right: String, Sendable, CaseIterable {
         /// To search other users by their visible properties, and to count them.
         case find
         /// To read other users' visible properties, by id.
         case readOthers
-        /// To change visible properties of other users that clients may write, except the e-mail address and the login
-        /// name.
+        /// To change other users' properties that are visible and that clients may write, except the e-mail address and
+        /// the login name.
         case updateOthers
         /// To delete the user's own account.
         case deleteOwn

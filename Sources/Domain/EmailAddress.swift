@@ -2,8 +2,8 @@ import Encodings
 
 /// An e-mail address that every parser reads alike: ASCII, `local@domain`, no quoting, no comment, no list.
 ///
-/// Two spellings of one address are one login: upper and lower case count the same. Letters beyond ASCII are refused
-/// rather than folded: foldings differ, and some make two addresses into one (T-38).
+/// Addresses that differ only in upper and lower case are the same login name. Letters beyond ASCII are refused:
+/// programs convert them to lower case in different ways, and some ways make two addresses into one (T-38).
 package struct EmailAddress: Sendable, CustomStringConvertible {
     /// The address as it was written; mail goes here.
     package let text: String
@@ -46,7 +46,7 @@ package struct EmailAddress: Sendable, CustomStringConvertible {
         return name.filter { $0 != "." } + "@gmail.com"
     }
 
-    /// A redaction, since the address is personal; code that needs the address uses `text`.
+    /// A placeholder, since the address is personal; code that needs the address uses `text`.
     package var description: String { "•••" }
 
     private static func isAtomCharacter(_ byte: UInt8) -> Bool {

@@ -38,7 +38,7 @@ package struct FormFields: Sendable {
         return values.first
     }
 
-    /// Returns the fields without those of a name.
+    /// Returns all fields except those with the given name.
     package func without(_ name: String) -> FormFields {
         var others = self
         others.fields.removeAll { $0.name.hasSameBytes(as: name) }

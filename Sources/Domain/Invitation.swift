@@ -1,4 +1,4 @@
-/// The address, number or identity that an invitation is for, before the user exists.
+/// The e-mail address, telephone number or identity that an invitation is for, before the user exists.
 package enum InvitedContact: Sendable, Equatable {
     /// An e-mail address, as it was written.
     case email(String)

@@ -7,7 +7,7 @@ package struct Login: Sendable, CustomStringConvertible {
     /// The normalized login name by which login names are compared, at most 255 bytes.
     package let key: String
 
-    /// The address to which mails go; nil unless the identity property is `email`.
+    /// The login name as an e-mail address, to which mails go; nil unless the identity property is `email`.
     package let email: EmailAddress?
 
     private init(text: String, key: String, email: EmailAddress?) {
@@ -25,8 +25,8 @@ package struct Login: Sendable, CustomStringConvertible {
     /// For `email`, the text must be an e-mail address. For another property, the text must have 1 to 255 bytes, no
     /// invisible character, and no white space at its ends.
     ///
-    /// Login names are compared in lower case and in Unicode's form NFC; two texts that are then equal are one login
-    /// name. So no user gets a login name that looks to the database like another user's (T-38).
+    /// Login names are compared in lower case and in Unicode's form NFC. Two texts that are then equal are one login
+    /// name, which only one user can have (T-38).
     package init?(_ text: some StringProtocol, of property: PropertyName) {
         guard property != .email else {
             guard let email = EmailAddress(text) else { return nil }
@@ -44,7 +44,7 @@ package struct Login: Sendable, CustomStringConvertible {
         self.init(text: text, key: key, email: nil)
     }
 
-    /// A redaction, since the login name is personal; code that needs it uses `text` or `key`.
+    /// A placeholder, since the login name is personal; code that needs the login name uses `text` or `key`.
     package var description: String { "•••" }
 
     /// The maximum number of bytes of a login name, which is the limit of the database column and of its index.

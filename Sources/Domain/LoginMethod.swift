@@ -1,12 +1,12 @@
-/// A login method of a user: an identity of a provider, or the password.
+/// A login method of a user: an identity at a provider, the password, or a passkey.
 package struct LoginMethod: Sendable {
-    /// A provider's name, or `password`.
+    /// A provider's name, `password` or `passkey`.
     package let provider: String
-    /// The provider's app; nil for a password, and for a provider whose subjects are the same in every app.
+    /// The provider's app; nil for a password, a passkey, and a provider whose subjects are the same in every app.
     package let app: String?
-    /// The user's subject at the provider, or the login name that goes with the password.
+    /// The user's subject at the provider, the login name that goes with the password, or the id of the passkey.
     package let subject: String
-    /// Milliseconds since 1970 UTC.
+    /// When the identity or the passkey was added, or the password was last changed, in milliseconds since 1970 UTC.
     package let created: Int64
     package let lastUsed: Int64?
     /// Whether the session that sent the request was opened by this login method.
@@ -53,11 +53,11 @@ package enum EmailTokenPurpose: String, Sendable {
     /// Reverses a change of an account; the link goes to the e-mail address that the account had before.
     case reversal
 
-    /// The number of seconds before and after a change of an account for which further changes count as suspect.
+    /// The number of seconds before and after a change of an account in which other changes count as suspect.
     ///
-    /// The time before the change counts when the user reverses the change by the mailed link: the service then unlinks
-    /// the identities that were linked in this time. In the time after the change, the service sends notices to both
-    /// the former and the new address.
+    /// If the user reverses the change by the mailed link, the service unlinks the identities that were linked after
+    /// the change, or within this time before it. Within this time after the change, notices go to both the former and
+    /// the new address.
     package static let suspicionSeconds = 259_200
 
     /// The last path segment of the page that the link leads to.

@@ -37,13 +37,15 @@ package enum ReauthenticationRule: String, Sendable, CaseIterable {
 package struct Lockout: Sendable, Equatable {
     /// How many wrong passwords for one login name within `seconds` cause the lockout, 3 to 100.
     package var failures: Int64 = 100
-    /// How many seconds a wrong password counts, 60 to 86,400; no lockout lasts longer.
+    /// For how many seconds a wrong password counts towards the lockout, 60 to 86,400; no lockout lasts longer.
     package var seconds: Int64 = 3600
 
     package init() {}
 }
 
-/// A right of servers that can be granted to every API key, and so to everyone who has the app with its key.
+/// A right of server keys that the operator can grant to every API key.
+///
+/// Apps on users' devices contain an API key. So the grant gives the right to everyone who has such an app.
 package enum APIKeyRight: String, Sendable, CaseIterable {
     /// To create the link that confirms the address of a user whose address is not yet confirmed.
     ///

@@ -48,7 +48,7 @@ package struct PropertyName: Sendable, Hashable, Comparable, CustomStringConvert
     /// The names reserved for the system, in lower case and sorted.
     package static var reserved: [String] { ReservedNames.all.filter { PropertyName($0) != nil }.sorted() }
 
-    /// The names of the two built-in properties, `email` and `name`, which every application has.
+    /// The name of the built-in property for the e-mail address, which every application has, like `name`.
     package static let email = PropertyName(known: "email")
     package static let name = PropertyName(known: "name")
 

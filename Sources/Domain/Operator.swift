@@ -84,7 +84,7 @@ package struct CallingOperator: Sendable {
     package let isMachine: Bool
     /// Whether the operator has a second factor.
     package let hasFactor: Bool
-    /// Seconds since a second factor was shown with the token; nil when none was.
+    /// Seconds since the operator last used a second factor with this token; nil if the operator has used none.
     package let factorShownAgo: Int64?
 
     package init(
@@ -134,15 +134,17 @@ package enum OperatorTokenPurpose: String, Sendable, CaseIterable {
     }
 }
 
-/// How recently an operator who has a second factor must have shown it, by its name in the OpenAPI document.
+/// How recently an operator who has a second factor must have used it.
+///
+/// The raw value is the name in the OpenAPI document.
 package enum OperatorFactorDemand: String, Sendable, CaseIterable {
-    /// No second factor is needed, as in the calls by which an operator shows one.
+    /// No second factor is needed, as in the calls by which an operator uses one.
     case none
     case within12Hours
     /// For changes that cannot be undone, and for changes that create a way to log in.
     case within5Minutes
 
-    /// The maximum number of seconds since the operator showed a second factor; nil if none is needed.
+    /// The maximum number of seconds since the operator last used a second factor; nil if none is needed.
     package var seconds: Int64? {
         switch self {
         case .none: nil

@@ -4,7 +4,7 @@ package import Encodings
 ///
 /// Each is nil if the log does not have it.
 package struct SessionOrigin: Sendable {
-    /// The source's address, in the form in which the service counts sources.
+    /// The network address of the source: an IPv4 address, or the /64 of an IPv6 address.
     package let source: String?
     /// The header `User-Agent` of the request that opened the session.
     package let userAgent: String?
@@ -29,7 +29,7 @@ package struct SessionOrigin: Sendable {
 package protocol LocatedSession: Sendable {
     /// The session's public id, which is not its token.
     var id: String { get }
-    /// Milliseconds since 1970 UTC.
+    /// The time at which the session was opened, in milliseconds since 1970 UTC.
     var created: Int64 { get }
     var origin: SessionOrigin { get set }
 }

@@ -37,9 +37,9 @@ package enum PropertyType: String, Sendable, CaseIterable {
 
 /// Which readers see a property in responses and can search by it; the raw value is the word in documents.
 package enum Visibility: String, Sendable, CaseIterable {
-    /// Only servers and operators see the property.
+    /// Only operators and clients with a server key see the property.
     case server
-    /// Servers, operators and the user whose value it is see the property.
+    /// Operators, clients with a server key and the user whose value it is see the property.
     case owner = "self"
     /// Other users see the property, too, if the application lets users see each other at all.
     case users
@@ -88,7 +88,7 @@ package enum PropertyValue: Sendable, Equatable {
     case double(Double)
     case boolean(Bool)
     case date(CalendarDate)
-    /// Milliseconds since 1970 UTC.
+    /// A value of DATETIME, in milliseconds since 1970 UTC.
     case dateTime(Int64)
     case json(JSONValue)
 
@@ -166,7 +166,7 @@ extension PropertyType {
 /// A column of a users table in the database.
 package struct LiveColumn: Sendable, Equatable {
     package let name: String
-    /// As PostgreSQL's `format_type` writes it: `text`, `bigint`, `timestamp with time zone`.
+    /// The column's type as PostgreSQL's `format_type` writes it: `text`, `bigint`, `timestamp with time zone`.
     package let sqlType: String
     package let notNull: Bool
     /// Whether the column has a default or is generated.

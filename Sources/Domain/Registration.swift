@@ -36,7 +36,9 @@ package enum SystemRole: String, Sendable, CaseIterable {
     }
 }
 
-/// Which users have a role, by how they got it.
+/// The users who have a certain role.
+///
+/// They were given the role, or have it by their status.
 package enum RoleHolders: Sendable, Equatable {
     /// The users to whom the role was given.
     case given(String)

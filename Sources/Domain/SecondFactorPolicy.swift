@@ -38,7 +38,9 @@ package struct SecondFactorPolicy: Sendable, Equatable {
     package var exemptProviders: [ProviderName] = []
     /// The kinds of second factors that users can enrol and that logins accept.
     package var factors: [FactorKind] = [.totp, .recoveryCode]
-    /// Days for which a device is not asked again after it has shown a factor, 0 to 30; with 0, each login asks.
+    /// Days for which logins on a device ask for no second factor after one was used there, 0 to 30.
+    ///
+    /// With 0, each login asks.
     package var trustedDeviceDays: Int64 = 0
     package var passkeys = PasskeyPolicy()
     package var sms = SMSPolicy()
@@ -113,7 +115,7 @@ package struct Factor: Sendable {
     package let hint: String?
     /// How many recovery codes are left; nil for other kinds.
     package let codesLeft: Int?
-    /// Milliseconds since 1970; the same unit as `lastUsed`.
+    /// The time at which the factor was enrolled, in milliseconds since 1970 UTC, like `lastUsed`.
     package let created: Int64
     package let lastUsed: Int64?
 

@@ -3,7 +3,7 @@ package import Encodings
 /// A user of an application: one row of the users table.
 package struct User: Sendable {
     package let objectID: ObjectID
-    /// Milliseconds since 1970 UTC, as everywhere on the wire.
+    /// The time at which the user was created, in milliseconds since 1970 UTC, like all times of this type.
     package let created: Int64
     /// The time of the last change of a property; nil until the first.
     package let updated: Int64?

@@ -1,6 +1,8 @@
 // Which indexes serve a search of users, and which further indexes would.
 
-/// The kind of a comparison that an index of a column can look up, beginning with the kind that finds the fewest users.
+/// The kind of a comparison by which an index of a column can find users.
+///
+/// The first case is the kind that finds the fewest users.
 package enum LookUp: Int, Sendable, Comparable {
     case equality
     case list
@@ -10,8 +12,9 @@ package enum LookUp: Int, Sendable, Comparable {
     package static func < (left: LookUp, right: LookUp) -> Bool { left.rawValue < right.rawValue }
 }
 
-/// A comparison of one column that an index of the column can look up, and that holds for every user that a search
-/// finds.
+/// A comparison of one column by which an index of the column can find users.
+///
+/// The comparison holds for every user that the search finds.
 package struct ColumnLookUp: Sendable, Equatable {
     package let column: UserColumn
     package let kind: LookUp
@@ -38,7 +41,7 @@ package struct ColumnLookUp: Sendable, Equatable {
 }
 
 extension UserFilter {
-    /// The comparisons of the filter that indexes can look up.
+    /// The comparisons of the filter by which indexes can find users.
     ///
     /// They are comparisons that `and` alone joins, so each holds for every user that the filter finds.
     package var lookUps: [ColumnLookUp] {
@@ -96,7 +99,9 @@ package struct IndexUse: Sendable, Equatable {
 }
 
 extension UserQuery {
-    /// The comparison that finds the fewest users among those that an existing index can look up; nil if there is none.
+    /// The comparison for the lookup in an index: of those with an index, the one that finds the fewest users.
+    ///
+    /// Nil if no comparison of the filter has an index.
     private var servedLookUp: ColumnLookUp? { filter?.lookUps.filter(\.isServed).min { $0.kind < $1.kind } }
 
     package var indexUse: IndexUse {

@@ -10,7 +10,7 @@ package enum DialogReply {
     package enum Refusal: Sendable, Equatable {
         /// The user cancelled the login.
         case cancelled
-        /// A passing error of Facebook, with Facebook's error code if the redirect has one.
+        /// A temporary error of Facebook, with Facebook's error code if the redirect has one.
         case trouble(code: Int64?)
         /// Facebook refuses the app or the parameters of the dialog, with Facebook's error code if the redirect has
         /// one.

@@ -124,7 +124,7 @@ extension FacebookProvider: DialogOffering {
     /// Exchanges a code and verifies the access token in the response.
     ///
     /// A code cannot be tried with several apps. It is sent with the app that the client names, or with the first app.
-    /// All instances accept the code only once, whatever the outcome (decision D13).
+    /// The code is accepted only once in all instances together, whatever the outcome (decision D13).
     private func exchange(
         _ code: AuthorizationCode,
         fields: String,

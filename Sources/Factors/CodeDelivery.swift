@@ -10,7 +10,7 @@ import Store
 package struct CodeDelivery: Sendable {
     let attempts: AttemptCounter
     let queue: MailQueue
-    /// Nil if the deployment sends no text messages.
+    /// Sends text messages; nil if the deployment sends none.
     let gateway: SMSGateway?
     let limits: Limits
     let random: RandomSource
@@ -46,7 +46,7 @@ package struct CodeDelivery: Sendable {
     ///   - occasion: The login, step-up or enrolment that the code is valid for.
     ///   - factor: The id of the factor.
     ///   - kind: The kind of delivery.
-    ///   - target: The number or the address.
+    ///   - target: The telephone number or the e-mail address to which the code goes.
     ///   - purpose: The purpose of the code; codes for enrolment do not use up the limits of codes for logins.
     ///   - user: The user, if the user exists already.
     ///   - seconds: The seconds until the code's expiry.

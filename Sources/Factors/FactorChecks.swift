@@ -116,7 +116,7 @@ package final class FactorChecks: Sendable {
         )
     }
 
-    /// The seconds within which a user must show a requested second factor.
+    /// The seconds within which a user must present a second factor that the service has asked for.
     package static let seconds: Int64 = 300
 
     /// Checks a user's response against a second factor.
@@ -294,7 +294,7 @@ extension FactorOccasion {
 }
 
 extension RecoveryCode {
-    /// Returns the recovery code in the form in which the list of unused codes is stored.
+    /// Returns the recovery code in the form in which it is stored in the list of unused codes.
     func stored(of user: ObjectID) -> String { Base64URL.encode(hash(of: user)) }
 }
 

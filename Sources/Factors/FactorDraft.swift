@@ -18,7 +18,7 @@ struct FactorDraft: EncryptedInTransit {
     let label: String?
     /// The seed of an authenticator app, or the target of codes; nil for a passkey.
     let secret: Secret?
-    /// Random bytes of this enrolment.
+    /// The random bytes of this enrolment.
     ///
     /// The code that is sent, or the passkey challenge, is derived from them.
     let occasion: FactorOccasion

@@ -12,7 +12,9 @@ package struct EnrolmentRequest: Sendable {
     package let kind: FactorKind
     /// The user's name for the factor.
     package let label: String?
-    /// The number or address for codes; nil if the kind needs none, or for the user's own address.
+    /// The telephone number or e-mail address to which codes are sent.
+    ///
+    /// Nil for a kind of factor without sent codes, and for codes to the user's own e-mail address.
     package let target: String?
 
     package init(kind: FactorKind, label: String?, target: String?) {
@@ -40,7 +42,7 @@ package struct EnrolmentRequest: Sendable {
 package struct FactorOwnership: Sendable {
     /// The id of the user, who may not exist yet.
     package let id: ObjectID
-    /// Nil before the user exists.
+    /// The user; nil if the login that enrols the factor has not created the user yet.
     package let user: User?
     /// The hash of the session or the pending login that enrols the factor.
     package let owner: [UInt8]
@@ -70,18 +72,19 @@ package struct FactorOwnership: Sendable {
     }
 }
 
-/// A begun enrolment, with the data that the user needs to confirm it.
+/// An enrolment that has begun, with the data that the user needs to confirm the factor.
 package struct PendingEnrolment: Sendable {
     /// The factor's id until the confirmation.
     package let id: Secret
     package let kind: FactorKind
-    /// The `otpauth://…` address for an authenticator app.
+    /// The `otpauth://…` URL with which an authenticator app adds the account; nil for other factors.
     package let address: Secret?
-    /// The QR code of the address, in SVG.
+    /// The QR code of the `otpauth://…` URL, in SVG; nil for other factors.
     package let picture: Secret?
-    /// PublicKeyCredentialCreationOptionsJSON, for a passkey.
+    /// The options with which a browser creates a passkey (WebAuthn's PublicKeyCredentialCreationOptionsJSON); nil for
+    /// other factors.
     package let publicKey: JSONObject?
-    /// The masked number or address to which a code was sent.
+    /// The masked telephone number or e-mail address to which a code was sent; nil if none was sent.
     package let sentTo: String?
     /// The expiry of the enrolment, in milliseconds since 1970.
     package let expires: Int64
@@ -116,7 +119,7 @@ package final class FactorEnrolment: Sendable {
 
     /// The maximum number of factors of a user.
     package static let max = 10
-    /// Seconds in which a factor must be confirmed.
+    /// The seconds within which the user must confirm a factor that is being enrolled.
     package static let seconds: Int64 = 900
 
     /// Begins to enrol a factor; nothing is stored before the confirmation.

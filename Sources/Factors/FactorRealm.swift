@@ -7,13 +7,13 @@ import WebAuthn
 
 /// The owners of second factors: the users of one application, or the operators.
 ///
-/// It has the application, the name that authenticators display, and the relying party for passkeys.
+/// The type holds the application, the name that authenticators display, and the relying party for passkeys.
 struct FactorRealm: Sendable {
     /// The application whose users have the factors; nil for the factors of operators.
     let application: ApplicationID?
-    /// The name that authenticators display.
+    /// The name of the application, or of this service, that authenticators display.
     let name: String
-    /// Nil if no relying party is configured for passkeys.
+    /// The relying party for passkeys; nil if none is configured.
     let relyingParty: RelyingParty?
 
     init(application: ApplicationID?, name: String, relyingParty: RelyingParty?) {
@@ -112,7 +112,10 @@ extension FactorDraft {
         )
     }
 
-    /// Decrypts the draft that an id contains, for the session or login that began the enrolment.
+    /// Decrypts the draft of a second factor.
+    ///
+    /// The id in the request contains the encrypted draft. Only the session or login that began the enrolment can use
+    /// it.
     ///
     /// - Throws: `not_found` if another session or login began the enrolment, or if it has expired.
     init(

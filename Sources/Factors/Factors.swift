@@ -26,7 +26,8 @@ package struct FactorOccasion: Sendable {
 /// A user's response to the request for a second factor.
 package enum FactorResponse: Sendable {
     case code(String)
-    /// RegistrationResponseJSON or AuthenticationResponseJSON (WebAuthn level 3 §5.1).
+    /// The response of an authenticator: RegistrationResponseJSON or AuthenticationResponseJSON (WebAuthn level 3
+    /// §5.1).
     case credential(JSONValue)
 
     /// Creates a response from the fields of a form: the authenticator's credential, or else a code.
@@ -39,15 +40,17 @@ package enum FactorResponse: Sendable {
     }
 }
 
-/// What the client needs for showing a second factor: where a code was sent, or the options for a passkey.
+/// What the client needs to ask the user for a second factor: where a code was sent, or the options for a passkey.
 package struct FactorChallenge: Sendable {
     /// The masked target of a sent code; nil if no code was sent.
     package let sentTo: String?
-    /// PublicKeyCredentialRequestOptionsJSON; nil without a passkey challenge.
+    /// The options with which a browser uses a passkey (WebAuthn's PublicKeyCredentialRequestOptionsJSON).
+    ///
+    /// Nil if the factor is not a passkey.
     package let publicKey: JSONObject?
 }
 
-/// A second factor that the user has shown successfully, but whose use is not recorded yet.
+/// A second factor that has passed the check, but whose use is not recorded yet.
 package struct CheckedFactor: Sendable {
     package let kind: FactorKind
     package let shown: ShownFactor

@@ -6,7 +6,7 @@ package import Secrets
 package import Store
 import WebAuthn
 
-/// The second factors of operators: enrols, removes and checks them, at the request of the operator.
+/// Enrols, removes and checks the second factors of operators, at their own request.
 ///
 /// Only human operators have second factors: routes refuse the token of a program before this code runs. The checks are
 /// the same as for users. The service sends no codes to operators, since it knows neither their telephone numbers nor
@@ -47,7 +47,7 @@ package struct OperatorFactors: Sendable {
         self.random = random
     }
 
-    /// The name that authenticators display.
+    /// The name of this service that operators' authenticators display.
     private static let name = "Federation"
 
     private static let rule = FactorProofRule(
@@ -304,7 +304,7 @@ private struct PendingFactor: EncryptedInTransit {
     let endsAt: Int64
 
     static let keyName = "federation: second factors of operators"
-    /// Seconds in which the factor must be shown.
+    /// The seconds within which the operator must present the factor.
     static let seconds = FactorChecks.seconds
 
     private enum Key {

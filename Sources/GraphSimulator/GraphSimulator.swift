@@ -115,7 +115,7 @@ extension GraphSimulator {
 
     /// Changes the access token that has the given name or text.
     ///
-    /// The closure may change everything but the text. Returns whether the token exists.
+    /// The closure may change every member of the token except its text. Returns whether the token exists.
     @discardableResult
     public func update(token nameOrText: String, _ change: @Sendable (inout Token) -> Void) -> Bool {
         simulation.update { state, _ in
@@ -135,7 +135,9 @@ extension GraphSimulator {
         simulation.update { state, _ in state.world.apps[app].map(TokenText.app) }
     }
 
-    /// Computes the `appsecret_proof` of a token: the hexadecimal HMAC-SHA256 of `token`, or of `token|time`.
+    /// Computes the `appsecret_proof` of a token: the HMAC-SHA256 of `token`, or of `token|time` if a time is given.
+    ///
+    /// The app secret is the key of the HMAC. The result is hexadecimal.
     public static func proof(token: String, time: Int? = nil, secret: String) -> String {
         AppSecretProof.make(token: token, time: time, secret: secret)
     }
@@ -162,9 +164,9 @@ extension GraphSimulator {
 
     /// Makes an ID token, such as `idToken(person: "ann", nonce: "n", claims: ["aud": "1", "nonce": nil])`.
     ///
-    /// With the defaults, the token is like one from Facebook. `claims` and `header` replace and add members, and
-    /// remove members whose value is `nil`. `scopes` are the permissions whose claims the token contains. The default
-    /// is the user's permissions.
+    /// With the defaults, the token is like one from Facebook. `claims` changes the token's claims, and `header`
+    /// changes the members of its header: a value replaces or adds a member, and `nil` removes it. `scopes` are the
+    /// permissions whose claims the token contains. By default, these are the user's permissions.
     ///
     /// - Throws: ``DataError`` if the user, the app or the key does not exist.
     public func idToken(
@@ -320,7 +322,10 @@ extension GraphSimulator {
 // MARK: - Faults
 
 extension GraphSimulator {
-    /// Adds a fault, which comes after the existing ones when the simulator decides about a request.
+    /// Adds a fault after the existing ones.
+    ///
+    /// For each request, the simulator examines the faults in the order in which they were added.
+    ///
     /// - Returns: The fault's id.
     @discardableResult
     public func add(_ fault: Fault) -> Int {
@@ -411,8 +416,10 @@ extension GraphSimulator {
         simulation.update { state, _ in state.log.clear() }
     }
 
-    /// Restores the initial state: only the dataset's data, no faults, an empty log, and the clock's time without an
-    /// offset.
+    /// Restores the initial state.
+    ///
+    /// The data is the dataset's again, there are no faults, the log is empty, and the simulated time is the clock's
+    /// time.
     ///
     /// - Throws: No error in practice, since the dataset was valid at the start.
     public func reset() throws(DataError) {

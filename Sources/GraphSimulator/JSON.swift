@@ -39,10 +39,10 @@ extension JSON {
         }
     }
 
-    /// `null`.
+    /// The JSON value `null`.
     public static let null = GraphSimulator.JSON(.null)
 
-    /// An integer.
+    /// Makes an integer.
     public static func integer(_ value: Int) -> GraphSimulator.JSON { JSON(.integer(Int64(value))) }
 
     static func bool(_ value: Bool) -> JSON { JSON(.bool(value)) }
@@ -53,10 +53,10 @@ extension JSON {
         JSON(.object(JSONObject(members.map { JSONObject.Member($0.name, $0.value.value) })))
     }
 
-    /// A string.
+    /// Makes a string.
     public static func string(_ text: String) -> GraphSimulator.JSON { JSON(.string(text)) }
 
-    /// An array.
+    /// Makes an array.
     public static func array(_ elements: [GraphSimulator.JSON]) -> GraphSimulator.JSON {
         JSON(.array(elements.map(\.value)))
     }
@@ -97,8 +97,9 @@ extension JSON {
         value.object?.members.map { ($0.key, JSON($0.value)) }
     }
 
-    /// Returns the value with a patch applied as in RFC 7396: objects merge, `null` removes, and any other value
-    /// replaces.
+    /// Returns this value after a JSON merge patch (RFC 7396).
+    ///
+    /// Objects are merged, `null` removes a member, and any other value replaces the existing one.
     func merging(_ patch: JSON) -> JSON { JSON(value.merging(patch: patch.value)) }
 }
 

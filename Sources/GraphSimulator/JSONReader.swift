@@ -33,8 +33,10 @@ struct JSONReader {
 
     /// Reads the key that identifies an item, from a member of the object or else from the path of a control request.
     ///
-    /// - Throws: ``DataError`` if the key is missing or longer than 128 bytes, or if `address` is another key than the
-    ///   member.
+    /// The parameter `address` is the key in the path.
+    ///
+    /// - Throws: ``DataError`` if the key is missing or longer than 128 bytes, or if the member and the path have
+    ///   different keys.
     mutating func key(_ name: String, address: String?) throws(DataError) -> String {
         guard let key = try string(name) ?? address, (1...128).contains(key.utf8.count) else {
             throw failure(name, "expected a name of 1 to 128 bytes")
@@ -106,7 +108,7 @@ struct JSONReader {
         try read(name, "an object") { $0.members }
     }
 
-    /// Reads a member by a closure; `nil` if the member is absent.
+    /// Reads a member of any type by the given closure; `nil` if the member is absent.
     mutating func object<Value>(
         _ name: String,
         _ read: (JSON, _ path: String) throws(DataError) -> Value

@@ -49,8 +49,10 @@ final class Simulation: Sendable {
         return try result.get()
     }
 
-    /// Restores the initial state: only the dataset's data, no faults, an empty log, and the clock's time without an
-    /// offset.
+    /// Restores the initial state.
+    ///
+    /// The data is the dataset's again, there are no faults, the log is empty, and the simulated time is the clock's
+    /// time.
     func reset() throws(DataError) {
         let world = try World(dataset, now: clock())
         state.withLockedValue { state in
@@ -74,8 +76,8 @@ final class Simulation: Sendable {
 
     /// Counts a new connection and returns the number of the connection.
     ///
-    /// Also returns the moment and the manner of the fault that interrupts the connection; `nil` if there is no such
-    /// fault.
+    /// If a fault interrupts the connection, the method also returns when and how it does so; otherwise `fault` is
+    /// `nil`.
     func accept() -> (number: Int, fault: (moment: Fault.Moment, manner: Fault.Manner)?) {
         state.withLockedValue { state in (state.log.open(), state.faults.verdictOnConnection()) }
     }

@@ -2,7 +2,7 @@ package import Description
 package import HTTPTypes
 package import Hummingbird
 
-/// The router of the public listener, together with the descriptions of its routes for the OpenAPI document.
+/// The router of the public listener, which also collects the descriptions of its routes for the OpenAPI document.
 package final class DescribedRouter {
     /// A route as the OpenAPI document lists it.
     package struct Route {
@@ -31,7 +31,7 @@ package final class DescribedRouter {
 
     /// Adds a description of a route to the OpenAPI document.
     ///
-    /// A route that exists below several base URLs is described once.
+    /// If a route exists below several base URLs, call this method once for all of them.
     package func describe(
         _ method: HTTPRequest.Method,
         _ path: String,

@@ -7,7 +7,7 @@ extension Schema {
     /// Returns the schema of a failure's body, as a `NumberedErrorTable` writes it.
     ///
     /// - Parameters:
-    ///   - further: Further optional members of `errorData`, which only one listener's failures have.
+    ///   - further: Optional members of `errorData`, beside the common ones, that only one listener's failures have.
     ///   - problem: The schema of an element of `problems`, the list for a failure with several problems.
     /// - Returns: The schema.
     package static func problem(optional further: KeyValuePairs<String, Schema>, each problem: Schema) -> Schema {

@@ -13,6 +13,8 @@ package protocol HTTPContext: RequestContext where Source == ApplicationRequestC
 }
 
 extension ApplicationRequestContextSource {
-    /// The id that the library gives every request and puts into its logger; the log handler writes it as `request`.
+    /// The id that the HTTP library gives to every request.
+    ///
+    /// The library puts it into the request's logger, and the log handler writes it as `request`.
     package var requestID: String { logger[metadataKey: "hb.request.id"]?.description ?? "-" }
 }

@@ -61,7 +61,7 @@ extension Request {
         }
     }
 
-    /// Returns whether a media type is `expected`, with or without parameters, in any case of letters.
+    /// Returns whether a media type is `expected`, ignoring its parameters and the case of its letters.
     package static func essence(of type: String, is expected: String) -> Bool {
         let essence = type.utf8.prefix { $0 != UInt8(ascii: ";") }.lazy.filter { $0 != 0x20 && $0 != 0x09 }
         return essence.map(\.asciiLowercased).elementsEqual(expected.utf8)

@@ -1,7 +1,7 @@
 package import Limiting
 package import NIOCore
 
-/// The source of a request: the peer of the connection, or the address that trusted proxies in front report.
+/// The source of a request: the peer of the connection, or the client's address as trusted proxies report it.
 ///
 /// The sender of a request can write any text into `X-Forwarded-For`. Only the last entries are reliable, one for each
 /// trusted proxy, since each trusted proxy appends the address of its own client.
@@ -28,7 +28,7 @@ package struct PeerAddress: Sendable {
     package typealias TrustedProxies = Int
 
     package let network: Network
-    /// The address for the log and the audit log.
+    /// The address as a text, for the log and the audit log.
     package let text: String
 
     /// The source for which rate limits and connection limits count the request; nil for an unknown address.
@@ -92,7 +92,7 @@ package struct PeerAddress: Sendable {
 
     /// Returns the bytes of an IP address in network order; nil for a Unix socket.
     ///
-    /// The bytes are copied from their place in `sockaddr_in` or `sockaddr_in6`.
+    /// The bytes are copied from the address field of `sockaddr_in` or `sockaddr_in6`.
     static func bytes(of address: SocketAddress) -> [UInt8]? {
         let place: Range<Int>
         switch address {

@@ -5,7 +5,7 @@ import Logging
 
 /// Determines the source and user agent of a request once, for rate limits and the log.
 ///
-/// Each log line of the request has the source as `source`.
+/// The field `source` of each log line of the request has the source.
 package struct PeerMiddleware<Context: HTTPContext>: RouterMiddleware {
     private let trustedProxies: PeerAddress.TrustedProxies
 

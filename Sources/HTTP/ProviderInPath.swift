@@ -3,9 +3,11 @@ package import Domain
 import Encodings
 
 extension ProviderName {
-    /// Reads the provider's name in a path, in any case of letters, as client SDKs write it.
+    /// Reads a provider's name from a path.
     ///
-    /// - Throws: `not_found` before the database is queried (T-84).
+    /// The case of letters does not matter, since some client SDKs write upper case.
+    ///
+    /// - Throws: `not_found` if the text cannot be a provider's name, so that no database query is needed (T-84).
     package init(inPath text: (some StringProtocol)?) throws(Failure) {
         let lowered = text.map { $0.utf8.prefix(33).map(\.asciiLowercased) } ?? []
         guard let name = ProviderName(String(decoding: lowered, as: UTF8.self)), name != .password else {

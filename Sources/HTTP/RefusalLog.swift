@@ -11,7 +11,8 @@ import Logging
 package struct RefusalLog: Sendable {
     /// A function that returns a pseudonym for a secret, to be logged in place of the secret.
     ///
-    /// The id names the application that the secret was sent to; nil for an unknown application.
+    /// The function gets the secret and the id of the application to which the secret was sent. The id is nil for an
+    /// unknown application.
     package typealias Pseudonym = @Sendable (String, ApplicationID?) -> String
 
     private let pseudonym: Pseudonym

@@ -38,9 +38,9 @@ extension Response {
         )
     }
 
-    /// Redirects a browser with a GET and no `Referer`.
+    /// Returns a redirect with status 303: the browser sends a GET to `url`, without a `Referer` header.
     ///
-    /// With a 307 the browser would send the body again.
+    /// After a 307, the browser would send the body of its request again.
     package static func seeOther(_ url: String) -> Response {
         var headers: HTTPFields = [.location: url, .cacheControl: "no-store"]
         headers[.referrerPolicy] = "no-referrer"

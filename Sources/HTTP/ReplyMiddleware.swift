@@ -58,7 +58,7 @@ extension HTTPField.Name {
 extension Failure {
     static let unexpected = Failure(.internal, "The service failed. Find the cause in its log by the request id.")
 
-    /// Creates the failure for an error that the HTTP library throws, such as for a path without a route.
+    /// Creates a failure for the status of an error that the HTTP library throws, such as 404 for an unknown path.
     fileprivate init(httpStatus: HTTPResponse.Status) {
         switch httpStatus {
         case .notFound:

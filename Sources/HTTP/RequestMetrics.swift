@@ -2,9 +2,9 @@ package import Hummingbird
 import Metrics
 import NIOConcurrencyHelpers
 
-/// Measures the time of every request of a listener, by the template of the request's route.
+/// Measures how long the requests of a listener take, for each route, method and status separately.
 ///
-/// No label of the metrics contains a path that a client wrote.
+/// The metrics name a route by its template, never by a path that a client wrote.
 ///
 /// The middleware is the outermost one. The measured time ends when the response's status and headers are known, so it
 /// does not depend on how fast the client reads.

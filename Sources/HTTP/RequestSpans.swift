@@ -2,7 +2,7 @@ import HTTPTypes
 package import Hummingbird
 import Tracing
 
-/// Traces each request of a listener that belongs to a client's trace, or that the tracer chooses to record.
+/// Traces requests of a listener: those that belong to a client's trace, and those that the tracer chooses to record.
 ///
 /// The middleware continues the client's trace and starts a span for the request. So each log line has the trace's ids.
 /// The name of a span is the route's template; it contains no path, query, header or body. A request that is not traced

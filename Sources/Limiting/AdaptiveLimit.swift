@@ -36,7 +36,8 @@ struct AdaptiveLimit: Sendable {
 
     /// Records how many requests are under way.
     ///
-    /// At the end of the interval, the limit can only grow if such a number has reached the limit.
+    /// At the end of the interval, the limit can grow beyond its initial value only if the largest of these numbers has
+    /// reached the limit.
     mutating func note(underWay: Int) {
         highest = max(highest, underWay)
     }

@@ -45,7 +45,7 @@ package final class Admission: Sendable {
         package let refused: (logins: Int, writes: Int)
         /// The number of request executors that were overloaded at the last check.
         ///
-        /// On such an executor, a task started later than `requestLateness`.
+        /// On such an executor, a task started with a delay of more than `requestLateness`.
         package let behind: Int
     }
 
@@ -60,7 +60,7 @@ package final class Admission: Sendable {
         var refused = (logins: 0, writes: 0)
         /// The request executors that were overloaded at the last check, by their indices in the `executors` of `run`.
         ///
-        /// On such an executor, a task started later than `requestLateness`.
+        /// On such an executor, a task started with a delay of more than `requestLateness`.
         var behind: Set<Int> = []
     }
 

@@ -101,7 +101,7 @@ package struct LimitPolicy: Sendable, Hashable {
     /// The name of the limit, such as `login.source`, which follows `FEDERATION_LIMIT_` in the setting's name.
     package var name: String { "\(operation.rawValue).\(subject.rawValue)" }
 
-    /// All limits that an instance counts in its memory, in the order in which they are checked.
+    /// All rate limits for which an instance counts requests in its memory, in the order in which they are checked.
     package static let all: [LimitPolicy] = LimitedOperation.allCases.flatMap { operation in
         // Administration has only the limit for the source, since operators belong to no application.
         operation == .administration

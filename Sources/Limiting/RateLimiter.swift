@@ -46,8 +46,8 @@ package final class RateLimiter: Sendable {
     /// - Parameters:
     ///   - operation: The kind of the request.
     ///   - application: The application of the request; nil for the administration.
-    ///   - source: The source of the request. Nil if it is unknown, or if it is the application's own server: then the
-    ///     request counts only for the application.
+    ///   - source: The source of the request. Nil if it is unknown, or if the request comes from the application's own
+    ///     server. The request then counts only for the application.
     /// - Throws: `rate_limited`, with the name of the exceeded rate limit as `limit`, and the number of seconds to
     ///   wait.
     package func take(

@@ -17,11 +17,13 @@ package struct TokenBuckets: Sendable {
     private var lastSweep: Int64 = .min
     private let max: Int
 
-    /// The rate of the bucket that sources without a bucket of their own share, as a multiple of one source's rate.
+    /// How many times as many requests the shared bucket of a rate limit admits as the bucket of one source.
+    ///
+    /// All sources without a bucket use the shared bucket.
     static let newcomersShare: Int64 = 16
     /// The minimum time between two removals of full buckets from the table, in nanoseconds.
     static let sweepInterval: Int64 = 1_000_000_000
-    /// Returns the key of the bucket that all sources without a bucket of their own share for a rate limit.
+    /// Returns the key of a rate limit's shared bucket, which all sources without a bucket use.
     ///
     /// The key is negative, so that no source has this key.
     static func newcomers(of policy: Int) -> Key { -1 - policy }

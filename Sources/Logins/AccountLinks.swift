@@ -5,7 +5,7 @@ package import Logging
 package import Secrets
 package import Store
 
-/// The data in a link to the account page.
+/// The data in a link to the account page: the session that requested the link, and the expiry.
 ///
 /// The link contains the data in encrypted form.
 struct AccountLink: EncryptedInTransit {
@@ -134,8 +134,9 @@ package struct AccountLinks: Sendable {
         return (link, encrypted)
     }
 
-    /// Uses up a single-use link, and opens a session of the account page for the user whose session requested the
-    /// link.
+    /// Uses up a single-use link, and opens a session for the account page.
+    ///
+    /// The new session belongs to the user whose session requested the link.
     ///
     /// Both sessions exist at the same time. The session of the account page ends when the requesting session ends, or
     /// earlier.

@@ -35,12 +35,14 @@ struct LoginAttempt: Sendable {
 
 /// A login whose credential the provider has verified, before the user and the session are written to the database.
 ///
-/// A class, since a suspended login would otherwise hold a copy in the frame of each waiting function.
+/// A class, since a struct would be copied into the frame of each async function that waits for a provider.
 final class AuthenticatedLogin: Sendable {
     let result: AuthenticationResult
     /// The mapping that the client sent, in this request or in an earlier step of the login.
     let mapping: JSONValue?
-    /// The record that marks a single-use credential as used, when the login is written; nil for a reusable credential.
+    /// The record that marks a single-use credential as used; nil for a reusable credential.
+    ///
+    /// The record is written together with the login.
     let once: SingleUse?
     /// The second factor that finishes a pending login.
     let factor: FactorProof?
@@ -66,7 +68,8 @@ final class AuthenticatedLogin: Sendable {
     }
 }
 
-/// Verifies the provider's credential of a login, and then calls a closure that writes the login to the database.
+/// Verifies the credential with which a user logs in by a provider, and then calls a closure that writes the login to
+/// the database.
 package struct Authenticator: Sendable {
     let store: Store
     let directory: ApplicationDirectory
@@ -88,7 +91,7 @@ package struct Authenticator: Sendable {
         self.random = random
     }
 
-    /// Verifies the provider's credential of a login, and calls `write`, which writes the user to the database.
+    /// Verifies the credential of a login by a provider, and calls `write`, which writes the user to the database.
     ///
     /// The write uses the current configuration of the application. If the configuration changes during the write, the
     /// write is repeated until the login's deadline. The credential is verified again only if the application now needs
@@ -124,7 +127,7 @@ package struct Authenticator: Sendable {
         }
     }
 
-    /// Verifies the provider's credential of a login.
+    /// Verifies the credential of a login by a provider.
     ///
     /// If the request has a login code of this service instead, redeems the code.
     private func authenticate(
@@ -190,7 +193,9 @@ package struct Authenticator: Sendable {
 }
 
 extension LoginAttempt {
-    /// Returns the cached mapping and SQL statements for a login with the given client mapping.
+    /// Returns the compiled mapping and the SQL statements for the login, from a cache.
+    ///
+    /// `mapping` is the mapping that the client sent.
     fileprivate func plan(withMapping mapping: JSONValue?) throws(Failure) -> LoginPlan {
         try loaded.plan(for: request.provider, clientMapping: mapping)
     }

@@ -4,7 +4,8 @@ import Secrets
 
 /// The `Idempotency-Key` of a request and its retries, bound to method, path and body.
 ///
-/// A request with another body under the same key is a different request. It must not get the response to the first.
+/// A request with another body under the same key is a different request. It must not get the response to the first
+/// request.
 package struct IdempotencyKey: Sendable {
     /// The value that is stored with a used credential.
     ///

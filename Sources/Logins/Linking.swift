@@ -10,7 +10,9 @@ package import Store
 /// A user after an identity has been linked.
 package struct LinkedUser: Sendable {
     package let user: User
-    /// Whether the account did not have the identity before; otherwise the login was a reauthentication.
+    /// Whether the identity is new to the account.
+    ///
+    /// If it is not, the request has only authenticated the user again.
     package let isNew: Bool
     /// The permissions that the mapping needs and the user did not grant at the provider.
     ///
@@ -54,7 +56,9 @@ package struct Linking: Sendable {
         self.limits = limits
     }
 
-    /// Links an identity, shown by a provider's credential, to the user of a session (decision D6).
+    /// Links an identity to the user of a session (decision D6).
+    ///
+    /// The request contains a provider's credential, which shows that the user has the identity.
     ///
     /// An equal e-mail address never links an identity. An identity that belongs to another user is refused.
     ///
@@ -66,8 +70,8 @@ package struct Linking: Sendable {
     /// authenticates the user anew.
     ///
     /// Linking makes a guest a user with an identity. If the application then requires a second factor, the request
-    /// becomes a pending login of the guest. When the guest shows or enrols the second factor, the login and the
-    /// linking are complete.
+    /// becomes a pending login of the guest. When the guest has presented or enrolled the second factor, the login and
+    /// the linking are complete.
     ///
     /// - Throws: The errors of a login; `session_invalid`, `identity_taken`, `reauthentication_required`.
     package func link(

@@ -23,7 +23,7 @@ package struct LoginOutcome: Sendable {
         case password
         /// No login method: the request created a guest.
         case guest
-        /// A server's API key.
+        /// No login method of the user: a server opened the session, with its API key.
         case server
         case passkey
     }

@@ -54,10 +54,10 @@ enum LoginStage: Sendable {
 /// Opened sessions are counted as logins instead.
 enum SessionCounters {
     /// The number of checked session tokens that named a live session.
-    ///
-    /// `none` counts the tokens that named no live session, and `unknown` counts the checks that failed.
     static let live = checks("live")
+    /// The number of checked session tokens that named no live session.
     static let none = checks("none")
+    /// The number of checks of session tokens that failed, so that their result is unknown.
     static let unknown = checks("unknown")
     /// The number of sessions that clients ended by a logout.
     static let signedOut = Counter(label: "federation_sessions_signed_out_total")

@@ -130,7 +130,8 @@ package struct LoginWriter: Sendable {
     /// Returns any other failure unchanged.
     ///
     /// Usually, the login has already used up its single-use credential. For a guest or an invited user, the failure
-    /// has rolled back the transaction and the use of the credential with it. Then this method uses up the credential.
+    /// has rolled back the transaction in which the credential was used up. Then this method uses up the credential
+    /// again.
     func putOff(
         _ failure: Failure,
         _ login: AuthenticatedLogin,
@@ -161,8 +162,7 @@ package struct LoginWriter: Sendable {
         )
     }
 
-    /// Refuses a credential with a specific error if a different request under the same `Idempotency-Key` has used it
-    /// up.
+    /// Throws a specific error if the credential was used up by a different request under the same `Idempotency-Key`.
     ///
     /// - Throws: `idempotency_key_reused`.
     private func refuseOtherRequest(_ login: AuthenticatedLogin, in attempt: LoginAttempt) async throws(Failure) {

@@ -18,8 +18,7 @@ import Store
 
 /// A client's login request, already parsed.
 ///
-/// A class, since a login that waits for the provider would otherwise have a copy in the frame of each waiting
-/// function.
+/// A class, since a struct would be copied into the frame of each async function that waits for a provider.
 package final class LoginRequest: Sendable {
     package let provider: ProviderName
     /// The members of the request that may hold a credential.
@@ -106,7 +105,7 @@ package struct LoginResult: Sendable {
     }
 }
 
-/// Logins by the credential of a provider.
+/// Logs users in by credentials that a provider issued, such as access tokens and ID tokens.
 package struct LoginFlow: Sendable {
     let authenticator: Authenticator
     let writer: LoginWriter

@@ -8,7 +8,7 @@ import SignedTokens
 /// A nonce for one login with an ID token.
 package struct IssuedNonce: Sendable {
     package let nonce: Secret
-    /// The expiry in Unix milliseconds.
+    /// The expiry of the nonce, in milliseconds since 1970.
     package let expires: Int64
 }
 

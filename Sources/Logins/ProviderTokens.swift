@@ -12,7 +12,7 @@ package struct GivenToken: Sendable {
     package let token: ProviderToken
 }
 
-/// Requests of users that concern their kept provider tokens: to read a token, or to refresh the profile with it.
+/// Gives users the provider tokens that the service keeps for them, and refreshes profiles with these tokens.
 package struct ProviderTokens: Sendable {
     let store: Store
     let directory: ApplicationDirectory

@@ -3,10 +3,12 @@ package import Domain
 package import Limiting
 import Providers
 
-/// The values that an iOS client exchanges for an access token of its account (docs/protocols/twitter.md §4).
+/// The values that an iOS client sends to Twitter to get an access token for the Twitter account on the device.
+///
+/// See docs/protocols/twitter.md §4.
 package struct ReverseAuth: Sendable {
     package let consumerKey: String
-    /// The value that the client sends to the provider as `x_reverse_auth_parameters`.
+    /// The value that the client sends to Twitter as `x_reverse_auth_parameters`.
     package let parameters: String
 }
 

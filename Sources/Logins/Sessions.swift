@@ -12,7 +12,7 @@ package struct Sessions: Sendable {
     let directory: ApplicationDirectory
     let limits: Limits
 
-    /// The seconds after an authentication of the user in which the session may change the user's login methods.
+    /// The seconds for which a session may change the user's login methods after the user was authenticated.
     package static let reauthenticationSeconds = 300
 
     package init(
@@ -89,7 +89,7 @@ package struct Sessions: Sendable {
         }
     }
 
-    /// Returns the user of the session if the id is the user's.
+    /// Returns the user of the session if the given id is the id of that user.
     ///
     /// - Throws: `not_found` for the id of every other user, whether the user exists or not (T-117).
     package func ownUser(

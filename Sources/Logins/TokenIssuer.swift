@@ -10,7 +10,7 @@ package import Store
 package struct IssuedToken: Sendable {
     /// A JWT in its compact form.
     package let text: Secret
-    /// The expiry in milliseconds since 1970.
+    /// The expiry of the token, in milliseconds since 1970.
     package let expires: Int64
 }
 

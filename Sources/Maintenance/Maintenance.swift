@@ -312,7 +312,7 @@ package struct Maintenance: Sendable {
 
     /// Purges the log of logins, and anonymizes erased users in the log.
     ///
-    /// It purges rows and counts past their retention, and rows of deleted applications.
+    /// It purges old entries of the log, old counts of logins, and the entries and counts of deleted applications.
     private func purgeLogins(_ report: inout MaintenanceReport) async {
         let days = settings.loginLogDays
         do throws(Failure) {
@@ -404,7 +404,7 @@ package struct Maintenance: Sendable {
 
 /// Assigns a start time to each check of a kept token.
 ///
-/// A check names the pause after it. The next check starts when this pause has passed, or later.
+/// Each check passes the length of the pause that must follow it. The next check starts after this pause, or later.
 private final class Turns: Sendable {
     private let next = NIOLockedValueBox(ContinuousClock.now)
 

@@ -22,9 +22,9 @@ struct MaintenanceReport: Sendable {
     var sessions = 0
     /// The number of purged guests, all of whom had no session left.
     var guests = 0
-    /// The number of purged rows of the log of logins, past their retention.
+    /// The number of rows that were purged from the log of logins.
     var logins = 0
-    /// The number of deleted access tokens of providers that were useless or no longer to be kept.
+    /// The number of providers' access tokens that were deleted, since they were useless or no longer to be kept.
     var forgotten = 0
     /// The number of deletion requests that were carried out.
     var erased = 0

@@ -31,7 +31,7 @@ package struct AdmittedProfile: Sendable {
         self.leftOut = leftOut
     }
 
-    /// The replacement in a path for a member's name that paths cannot contain.
+    /// The text that replaces a member's name in the path of a left-out value, if a path cannot contain the name.
     private static let unnamed = "*"
 
     /// Returns the member without the inner values that break a rule; nil if its name or its whole value breaks a rule.
@@ -66,7 +66,10 @@ package struct AdmittedProfile: Sendable {
         return .init(member.key, .object(JSONObject(members)))
     }
 
-    /// Returns a value that was left out at a path, above it or below it, with the reason; nil if there is none.
+    /// Returns a left-out value that is at the path, contains the path, or is inside the value at the path; nil if
+    /// there is none.
+    ///
+    /// The result is the path of the left-out value, and the reason.
     func omission(at path: FieldPath) -> (field: String, reason: Omission.Reason)? {
         // The fast path: almost no profile has omissions.
         guard !leftOut.isEmpty else { return nil }

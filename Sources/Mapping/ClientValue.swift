@@ -3,18 +3,19 @@ package import Encodings
 
 /// Converts the property values that a client sends at registration or in an update.
 ///
-/// The conversion is the reverse of the table in `docs/mapping.md`. So a client can send back the values of a response.
+/// Values are converted by the table in `docs/mapping.md`, except dates and times. These are accepted in the form that
+/// responses have, so that a client can send back the values of a response.
 package enum ClientValue {
     /// Converts a value to the type of a property.
     ///
     /// Dates and times differ from those of profiles, since client SDKs send them in other forms. A number is
-    /// milliseconds since 1970, as in responses, not seconds. A DATE may be any time, and becomes the day of that time
-    /// in UTC. A birthday without its year or day is refused.
+    /// milliseconds since 1970, as in responses, not seconds. For a DATE, the client may send any time, which becomes
+    /// the day of that time in UTC. A birthday without its year or day is refused.
     ///
     /// - Parameters:
     ///   - json: The value.
     ///   - property: The property.
-    ///   - times: The meaning of a time without its offset from UTC.
+    ///   - times: How a time is understood that has no offset from UTC.
     /// - Returns: The value; nil for `null`.
     /// - Throws: `value_not_convertible` with the property and the kind of value, never the value.
     package static func convert(

@@ -102,7 +102,8 @@ package struct CompiledMapping: Sendable {
 
     /// Returns the failure for a field unknown to the provider, with the entry that reads it.
     ///
-    /// - Parameter field: The name in the provider's error; repeated only if an entry reads it.
+    /// - Parameter field: The field's name in the provider's error. The failure repeats the name only if an entry reads
+    ///   the field.
     /// - Returns: A `mapping_invalid`.
     package func failure(forUnknownField field: String) -> Failure {
         guard let plan = plan(askingFor: field) else {

@@ -3,8 +3,8 @@ import Encodings
 
 /// Converts JSON values of a profile to property values, by the table in `docs/mapping.md`.
 ///
-/// No other code makes this conversion. Nothing is invented or rounded: a value fits its type exactly, or it is
-/// refused.
+/// No other code makes this conversion. A value that the type cannot hold is refused. Only two conversions lose digits:
+/// a number becomes the nearest DOUBLE, and the fraction of a second is cut to milliseconds.
 enum Conversion {
     /// Converts a value of a profile.
     ///

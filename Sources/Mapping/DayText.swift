@@ -44,7 +44,9 @@ enum BirthdayText: Equatable {
     /// `MM/DD` or `YYYY`: Facebook's forms of a partly shared birthday (docs/protocols/facebook.md §2).
     case partial
 
-    /// Reads a text; nil for any other form, and for days that do not exist.
+    /// Reads a birthday such as `05/06/1990`, `1990-05-06`, `05/06` or `1990`.
+    ///
+    /// The result is nil for any other text, and for days that do not exist.
     init?(_ text: String) {
         switch text.utf8.count {
         case 10:

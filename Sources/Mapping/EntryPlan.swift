@@ -90,7 +90,7 @@ final class EntryPlan: Sendable {
         return MappingProblem(.mappingInvalid, reference, in: .source, doubts.joined(separator: "; ")).message
     }
 
-    /// Returns the nearest known field, as a text for the end of a message about an unknown field.
+    /// Returns a hint for the end of a message about an unknown field: the known field whose name is most similar.
     func hint(forUnknownField field: String) -> String {
         entry.from.paths.first { $0.field.hasSameBytes(as: field) }.map(catalogue.hint) ?? ""
     }
@@ -159,8 +159,9 @@ struct RequestedField: Sendable, Equatable {
 /// The result of a mapping entry for one profile, before the entry's `sync` mode decides whether to write the value.
 enum EntryOutcome: Sendable {
     case value(PropertyValue)
-    /// The entry's default, since the profile lacks the value or the value was left out. The omission is set if the
-    /// value was left out.
+    /// The property gets the entry's default, since the profile lacks the value or the value was left out.
+    ///
+    /// The omission is nil if the profile lacks the value.
     case fallback(PropertyValue, Omission?)
     /// The profile lacks the value, and the property stays unchanged.
     case missing([MissingField])
@@ -222,7 +223,7 @@ extension EntryPlan {
 /// A field that an entry needs and a profile lacks.
 struct AbsentField {
     let name: String
-    /// Whether the profile lacks the field completely; otherwise its value is insufficient.
+    /// Whether the profile lacks the field completely; if false, the field is there, but its value is insufficient.
     let isAbsent: Bool
     /// The permission for an absent field; nil when none is needed or none is known.
     let permission: String?

@@ -2,7 +2,7 @@ import Domain
 import Encodings
 
 extension EntryPlan {
-    /// Returns, for a preview, what the entry does in a login with this outcome, and the reason.
+    /// Returns what a login with this outcome does to the entry's property and why, for a preview.
     func traced(
         _ outcome: EntryOutcome,
         _ profile: AdmittedProfile,

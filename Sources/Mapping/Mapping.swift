@@ -21,9 +21,10 @@ package struct Mapping: Sendable, Equatable {
     /// Parses a mapping document.
     ///
     /// - Parameters:
-    ///   - json: The dictionary form, `{"email": "email"}`, or, except from a client, the list form.
-    ///   - origin: The author. A client's document has only the dictionary form, paths but no templates, and fewer
-    ///     entries. If the application does not allow client mappings, do not read the client's document at all.
+    ///   - json: The document in the dictionary form, such as `{"email": "email"}`, or in the list form. A client's
+    ///     document must have the dictionary form.
+    ///   - origin: The author. A client's document may contain paths but no templates, and fewer entries than an
+    ///     operator's. If the application does not allow client mappings, do not read the client's document at all.
     /// - Throws: All problems of the document at once.
     package init(_ json: JSONValue, origin: MappingOrigin = .stored) throws(MappingProblems) {
         let document = MappingDocument(json, origin: origin)
@@ -31,7 +32,9 @@ package struct Mapping: Sendable, Equatable {
         entries = document.entries.map(\.entry)
     }
 
-    /// The document in the list form without default values, as it is stored.
+    /// The document in the list form, as it is stored.
+    ///
+    /// Members of an entry are omitted if they have the value that applies without them, such as `"required": false`.
     package var json: JSONValue { .array(entries.map(\.json)) }
 }
 
@@ -51,7 +54,9 @@ package struct MappingEntry: Sendable, Equatable {
     /// The transforms in their order, before the default and the conversion.
     package let transforms: [Transform]
 
-    /// The entry in the list form, without default values.
+    /// The entry in the list form.
+    ///
+    /// Members are omitted if they have the value that applies without them, such as `"required": false`.
     package var json: JSONValue {
         var object: JSONObject = ["from": .string(from.text), "to": .string(to.text)]
         if let type { object.append("type", .string(type.rawValue)) }

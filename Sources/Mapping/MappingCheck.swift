@@ -6,11 +6,12 @@ package enum MappingCheck {
     /// Returns all problems of a stored mapping that can be found before a login.
     ///
     /// - Parameters:
-    ///   - document: The mapping in either form.
+    ///   - document: The mapping in the dictionary form or the list form.
     ///   - fields: The provider's fields.
     ///   - properties: The application's properties with the built-in ones.
-    ///   - columns: The live users table; empty when it does not exist yet.
-    /// - Returns: Problems of the entries in their order, then of properties and columns that no entry fills.
+    ///   - columns: The columns that the users table has in the database; empty if the table does not exist yet.
+    /// - Returns: First the problems of the entries, in the order of the entries. Then a problem for each property or
+    ///   column that must have a value and that no entry fills.
     package static func problems(
         of document: JSONValue,
         fields: ProfileFields,
@@ -37,9 +38,9 @@ package enum MappingCheck {
     /// Returns warnings about a valid mapping: fields that the provider is not known to have.
     ///
     /// - Parameters:
-    ///   - document: The mapping in either form.
+    ///   - document: The mapping in the dictionary form or the list form.
     ///   - fields: The provider's fields.
-    /// - Returns: A problem for each doubtful path, in the order of the entries.
+    /// - Returns: A problem for each path that is not known, in the order of the entries.
     package static func warnings(of document: JSONValue, fields: ProfileFields) -> [MappingProblem] {
         MappingDocument(document, origin: .stored).entries.flatMap { entry, reference in
             entry.from.paths.compactMap(fields.doubt).map {

@@ -15,7 +15,7 @@ package enum MappingOrigin: String, Sendable {
 /// SQL, HTML or a terminal. Otherwise, only the position identifies the entry.
 package struct EntryReference: Sendable, Equatable {
     package let origin: MappingOrigin
-    /// The position in the document, counted from 0.
+    /// The position of the entry in the mapping document, counted from 0.
     package let position: Int
     package let type: PropertyType?
     /// Whether the document has the list form; in the dictionary form, an entry is one member and has no parts.
@@ -92,7 +92,8 @@ package struct MappingProblem: Error, Sendable, Equatable {
     package let reason: Failure.Reason
     /// The message as a sentence that names the entry.
     package let message: String
-    /// The position in the mapping document: the entry's member, as in `/2/to`, or the entry, or the whole document.
+    /// Where in the mapping document the problem is: in a member of an entry, as in `/2/to`, in an entry, or in the
+    /// whole document.
     package let pointer: JSONPointer
 
     init(_ reason: Failure.Reason, _ entry: EntryReference, in place: JSONPointer = JSONPointer(), _ text: String) {
@@ -135,7 +136,9 @@ package struct MappingProblems: Error, Sendable, Equatable {
         all = problems
     }
 
-    /// The first problem as a failure; `errorData` has all problems, and the entry of the first.
+    /// The failure about the first problem.
+    ///
+    /// Its `errorData` contains all problems, and the entry of the first one.
     package var failure: Failure {
         var details: JSONObject = ["problems": .array(all.map(\.json))]
         if let entry = first.entry { details.append("entry", entry.json) }

@@ -53,9 +53,10 @@ package struct MappingTracer: Sendable {
     ///   - profile: The checked profile from the provider, or from a client in the same form.
     ///   - grantedScopes: The permissions of the token; nil when unknown.
     ///   - user: The user; nil when the login creates one.
-    ///   - written: The values that the mapping wrote last into properties with `untilEdited`.
-    ///   - kept: The properties that no mapping may change: a confirmed address, or, of a user with a password, the
-    ///     address and the login name.
+    ///   - written: The values that the mapping wrote last, of the properties whose entries have the `sync` mode
+    ///     `untilEdited`.
+    ///   - kept: The properties that no mapping may change. A confirmed e-mail address is one. For a user with a
+    ///     password, the e-mail address and the login name are such properties.
     /// - Returns: The effect of each entry, and the failure of the login.
     package func trace(
         _ profile: AdmittedProfile,

@@ -45,9 +45,9 @@ package enum MomentText {
         return "\(date)T\(clock.joined(separator: ":")).\(digits(rest % 1000, 3))Z"
     }
 
-    /// Reads the fraction of a second, `.` and 1 to 9 digits, as milliseconds; 0 if there is none.
+    /// Reads the fraction of a second, `.` and 1 to 9 digits, as milliseconds.
     ///
-    /// Nil if the number of digits is another.
+    /// The result is 0 if there is no `.`, and nil if no digit or more than 9 digits follow it.
     private static func milliseconds(_ reader: inout DigitReader) -> Int? {
         guard reader.take(UInt8(ascii: ".")) else { return 0 }
         var result = 0

@@ -87,8 +87,9 @@ package struct ProfileFields: Sendable {
         return nil
     }
 
-    /// Returns the nearest known path, as a text for the end of a message about an unknown path; empty when none is
-    /// near.
+    /// Returns a hint for the end of a message about an unknown path: the known path that is most similar.
+    ///
+    /// The hint is empty if no known path is similar.
     func hint(for path: FieldPath) -> String {
         guard let field = fields[path.field] == nil ? nearest(path.field) : path.field else { return "" }
         var (names, shape) = ([field], self.shape(of: field))
@@ -123,8 +124,9 @@ package struct ProfileFields: Sendable {
 }
 
 extension FieldShape {
-    /// Returns the paths to values that are no objects, with their sample values; a path leads into the elements of
-    /// lists.
+    /// Returns the paths to all values that are not objects, with their shapes and sample values.
+    ///
+    /// For a list, a path leads into the elements of the list.
     fileprivate func leaves(
         at path: String,
         _ sample: JSONValue?

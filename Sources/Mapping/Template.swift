@@ -68,8 +68,9 @@ package struct Template: Sendable, Equatable {
 
     /// Returns the text with the profile's values in place of the paths.
     ///
-    /// The result is `lacking` if all fields are missing, and `refused` if a field is a list or an object. Around a
-    /// missing field, spaces at the ends of the text are removed, and two adjacent spaces become one.
+    /// The result is `lacking` if all fields are missing or empty, and `refused` if a field is a list or an object.
+    /// Where a field is missing, the spaces after it are dropped if a space precedes it. At the beginning and at the
+    /// end of the text, all spaces next to it are dropped.
     func render(_ profile: JSONObject) -> Outcome<JSONValue> {
         var result = ""
         var foundAny = false

@@ -98,7 +98,9 @@ extension MappingTarget {
 }
 
 extension PropertyValue {
-    /// Whether the value is longer than a property may be; a JSON value counts with the length that PostgreSQL writes.
+    /// Whether the value is longer than a property may be.
+    ///
+    /// For a JSON value, the length of the text that PostgreSQL writes for it counts.
     var isTooLong: Bool {
         switch self {
         case .text(let text): text.utf8.count > MappingLimits.textValueBytes

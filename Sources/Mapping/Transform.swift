@@ -46,7 +46,8 @@ extension Transform {
 
     /// Applies the transform to a profile's value.
     ///
-    /// Texts are processed by Unicode scalars: for any profile, the work is linear in its size.
+    /// Texts are processed by Unicode scalars and not by characters, so that the work is linear in the size of any
+    /// profile.
     func apply(to value: JSONValue) -> Outcome<JSONValue> {
         switch self {
         case .trim: .value(value.mappingTexts { $0.trimmed })
@@ -88,7 +89,9 @@ extension Transform.Lookup {
 }
 
 extension JSONValue {
-    /// A text, a number in its notation, or a truth value as text; nil for everything else.
+    /// This value as a text, if it is a text, a number or a truth value; otherwise nil.
+    ///
+    /// A number keeps its notation.
     var scalarText: String? {
         switch self {
         case .string(let text): text

@@ -39,8 +39,8 @@ enum Clearing: Sendable {
 }
 
 extension SyncMode {
-    /// Whether a missing value may clear the property in this `sync` mode.
+    /// Whether an entry with this `sync` mode may clear its property if the entry has no `whenMissing`.
     ///
-    /// The other modes write only once, or only while the property is empty.
+    /// Entries with `firstLogin` or `ifEmpty` may not, since they write only once, or only while the property is empty.
     var mayClear: Bool { self == .always || self == .untilEdited }
 }

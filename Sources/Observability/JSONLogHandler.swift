@@ -68,7 +68,7 @@ package struct JSONLogHandler: LogHandler {
     /// The key under which the HTTP library keeps the id of the request.
     private static let requestKey = "hb.request.id"
 
-    /// Returns the first 1024 bytes of a text, so that a line stays readable wherever the text comes from.
+    /// Returns the first 1024 bytes of a text, so that no value makes a line of the log too long to read.
     private static func bounded(_ text: String) -> String {
         text.utf8.count <= 1024 ? text : String(decoding: text.utf8.prefix(1024), as: UTF8.self) + "…"
     }

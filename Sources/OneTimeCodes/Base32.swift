@@ -2,7 +2,7 @@
 ///
 /// Authenticator apps take a secret in this form, from a QR code or typed by the user.
 package enum Base32 {
-    /// Encodes bytes in upper case, without padding, which the Key URI format omits.
+    /// Encodes bytes in upper case; leaves out padding, as the Key URI format requires.
     package static func encode(_ bytes: [UInt8]) -> String { encode(bytes, in: alphabet) }
 
     /// Decodes a text; nil when it is not valid.

@@ -10,8 +10,8 @@ package struct QRCode: Sendable, Equatable {
 
     /// Encodes a text; nil for an empty text, and for one of more than 2331 bytes of UTF-8.
     ///
-    /// The error correction level is M, which is usual on screens: the code remains readable with 15 percent of it
-    /// lost.
+    /// The error correction level is M, which is usual on screens: the code remains readable if 15 percent of it is
+    /// unreadable.
     package init?(_ text: String) {
         var text = text
         let code = text.withUTF8 { QRcode_encodeData(Int32($0.count), $0.baseAddress, 0, QR_ECLEVEL_M) }
@@ -25,7 +25,7 @@ package struct QRCode: Sendable, Equatable {
 
     /// The code as an SVG image, with modules as units.
     ///
-    /// The image has no size, script or style of its own. So it fits into any page.
+    /// The image sets no size, script or style, so it fits into any web page.
     package var svg: String {
         let side = modules.count + 2 * Self.quietZone
         var path = ""

@@ -2,7 +2,9 @@ import Crypto
 package import Domain
 import Encodings
 
-/// A recovery code in place of all lost factors: 80 random bits, shown once, for the user to keep on paper.
+/// A single-use code that a user enters at a login in place of lost second factors: 80 random bits.
+///
+/// The service shows the code only once. The user should keep it on paper.
 package struct RecoveryCode: Sendable {
     /// 16 characters of Crockford's Base32.
     private let characters: String
@@ -14,7 +16,7 @@ package struct RecoveryCode: Sendable {
         characters = Base32.encode(random.bytes(10), in: Self.alphabet)
     }
 
-    /// Parses a user's input; nil when it cannot be a recovery code, which saves a database query.
+    /// Parses a user's input; nil if it does not have the form of a recovery code, so that no database query is needed.
     ///
     /// Hyphens, spaces and the case of letters are ignored, and a letter that looks like a digit is read as that digit.
     package init?(typed text: String) {

@@ -11,7 +11,7 @@ package struct TOTP: Sendable {
     /// Stores the secret from which the codes are computed.
     package init(secret: [UInt8]) { key = SymmetricKey(data: secret) }
 
-    /// Stores the secret from which the codes are computed, given in Base32; nil when the text is not valid.
+    /// Decodes and stores the secret from which the codes are computed; nil if the text is not valid Base32.
     package init?(base32 text: Secret) {
         guard let secret = Base32.decode(text.reveal()), !secret.isEmpty else { return nil }
         self.init(secret: secret)
@@ -59,15 +59,15 @@ package struct TOTP: Sendable {
 }
 
 extension TOTP {
-    /// Returns the address that apps scan or open, in the Key URI format.
+    /// Returns the `otpauth:` URL that authenticator apps scan or open to add this secret.
     ///
-    /// See https://github.com/google/google-authenticator/wiki/Key-Uri-Format.
+    /// The Key URI format: https://github.com/google/google-authenticator/wiki/Key-Uri-Format.
     ///
     /// - Parameters:
-    ///   - issuer: The displayed issuer, such as the application. Colons, which separate issuer and account, are
-    ///     removed from both; both are truncated where they exceed what apps show, so that the QR code stays coarse.
-    ///   - account: The login name of the user.
-    /// - Returns: The address, which contains the secret.
+    ///   - issuer: The name that apps display for the issuer of the secret, such as the application's name.
+    ///   - account: The login name of the user. Colons separate issuer and account, so they are removed from both. Long
+    ///     names are truncated, so that the QR code of the URL stays small.
+    /// - Returns: The URL, which contains the secret.
     package func address(issuer: String, account: String) -> Secret {
         let issuer = PercentEncoding.encode(Self.label(issuer, atMost: 48))
         let account = PercentEncoding.encode(Self.label(account, atMost: 96))

@@ -33,7 +33,7 @@ package struct BrowserCookie: Sendable {
         self.sameSite = sameSite
     }
 
-    /// Returns the cookie that recognizes the browser when it returns from a provider's login dialog.
+    /// Returns the cookie by which the service recognizes a browser that returns from a provider's login dialog.
     ///
     /// All dialogs of a browser share the cookie, since several may be open at once.
     package static func dialog(isSecure: Bool) -> BrowserCookie {

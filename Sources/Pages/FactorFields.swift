@@ -3,8 +3,8 @@ package import Encodings
 
 /// Creates the fields of forms in which a user enters a second factor.
 ///
-/// A form has one set of these fields. The service recognizes what the user did by the name of the field that the
-/// browser sent.
+/// A form has one set of these fields. The name of the field that the browser sends tells the service what the user
+/// did, such as entering a code or choosing another factor.
 package struct FactorFields: Sendable {
     private let words: PageWords
 
@@ -94,8 +94,8 @@ package struct FactorFields: Sendable {
 extension PageWords {
     /// Returns a text about a second factor.
     ///
-    /// If the e-mail address or number to which the factor's codes go is known, returns the text `addressed`, which
-    /// contains it.
+    /// If the factor has a destination for codes that may be shown, returns the text `addressed` instead. This text
+    /// contains the destination: a masked e-mail address or phone number.
     fileprivate func callAsFunction(_ text: PageText, to factor: Factor, _ addressed: PageText) -> HTML {
         factor.hint.map { self(addressed, [.target: "\($0)"]) } ?? self(text)
     }

@@ -19,7 +19,7 @@ extension HTML {
     ///   - value: The initial value.
     ///   - hint: A help text.
     ///   - problem: The error of the value.
-    ///   - id: The id of the element; nil for `name`, if only one field of the page has that name.
+    ///   - id: The id of the input element. Nil makes `name` the id, so only one field of the page may have that name.
     ///   - attributes: Further attributes of the input.
     /// - Returns: A paragraph.
     package static func field(

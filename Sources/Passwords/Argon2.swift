@@ -7,7 +7,8 @@ import Encodings
 enum Argon2 {
     /// The memory of a new hash: 19 MiB.
     ///
-    /// With two passes and one lane, these are the parameters of docs/security.md#passwords.
+    /// The other parameters of Argon2 are two passes and one lane, which means no parallelism. See
+    /// docs/security.md#passwords.
     static let memoryKiB: UInt32 = 19_456
     static let passes: UInt32 = 2
     static let lanes: UInt32 = 1

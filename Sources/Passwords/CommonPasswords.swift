@@ -43,7 +43,7 @@ struct CommonPasswords: Sendable {
         return parts.last.flatMap { $0 } != nil
     }
 
-    /// Returns a text with ASCII letters in lower case; upper case makes guessing hardly harder.
+    /// Returns a text with ASCII letters in lower case; upper case makes a password hardly harder to guess.
     private static func folded(_ text: String) -> [UInt8] {
         text.utf8.map(\.asciiLowercased)
     }

@@ -65,7 +65,7 @@ extension FirebaseScryptParameters {
     }
 }
 
-/// Hashes of systems that store their parts in separate columns.
+/// Creates the text form of hashes, for systems that store the parts of a hash in separate columns.
 extension ForeignHash {
     /// Creates a hash of Firebase Authentication, in Supabase's text form.
     package static func firebaseScrypt(

@@ -9,7 +9,7 @@ package enum ForeignHashProblem: Error, Sendable, Equatable, CustomStringConvert
     /// The check of a password would take more time or memory than a login may take.
     case costly(String)
 
-    /// The description, which contains nothing of the hash itself.
+    /// The reason as a text, which contains nothing of the hash itself.
     package var description: String {
         switch self {
         case .unknownForm: "the hash of the password has none of the forms that are known"

@@ -1,4 +1,4 @@
-/// A group of statements that are best served by the same connection, as a number.
+/// A number that stands for a group of statements; they are best run on the same connection.
 ///
 /// The server caches plans and table metadata for each connection separately. If statements about the same tables share
 /// a connection, the other connections need not cache the same data. The driver only compares the numbers; the rest of

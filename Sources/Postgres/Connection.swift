@@ -31,13 +31,17 @@ final class Connection {
     /// The limits for prepared statements.
     struct Preparing {
         let isEnabled: Bool
-        /// The maximum total size of the SQL texts that one connection keeps prepared, in bytes.
+        /// The maximum total size, in bytes, of the SQL texts of the statements that one connection keeps prepared.
         let kept: Int
-        /// The bytes of discarded statement texts after which the connection is replaced, to free the server's memory.
+        /// The maximum total size, in bytes, of the SQL texts of the statements that the connection has discarded.
+        ///
+        /// Above that, the connection is replaced, which frees the memory of its server process.
         let discarded: Int
     }
 
-    /// A request by PostgreSQL's simple query protocol, which libpq sends only outside of pipeline mode.
+    /// A request that is sent with PostgreSQL's simple query protocol.
+    ///
+    /// libpq sends such a request only outside of pipeline mode.
     private struct Script {
         let request: Request
         var outcome = Pipeline.Outcome.nothing
@@ -81,11 +85,10 @@ final class Connection {
 
     var isBusy: Bool { !pipeline.isEmpty || script != nil }
 
-    /// Whether the server process has cached so much data of discarded statements that the connection should be
-    /// replaced.
+    /// Whether the connection has discarded so many prepared statements that it should be replaced.
     ///
-    /// The server frees the plans of discarded statements, but keeps the metadata of their tables until the session
-    /// ends.
+    /// The server frees the plans of discarded statements. But it keeps metadata of their tables in memory until the
+    /// session ends.
     var isWorn: Bool { preparing.isEnabled && prepared.discarded > preparing.discarded }
 
     /// Whether the session is outside of any transaction.
@@ -294,7 +297,7 @@ final class Connection {
         return PQstatus(handle.pointer) == CONNECTION_OK ? .nothing : .broken
     }
 
-    /// Passes the payloads of all notifications that have been read to `body`.
+    /// Calls `body` with the payload of each notification that has arrived.
     func takeNotifications(_ body: (String) -> Void) {
         while let notification = PQnotifies(handle.pointer) {
             body(String(cString: notification.pointee.extra))

@@ -59,8 +59,8 @@ extension PostgresConfiguration {
 
     /// The server settings that fix the text formats of dates and floating-point numbers.
     ///
-    /// The program writes some values for Citus as text. With these settings PostgreSQL reads the texts back unchanged,
-    /// even if the database or the role has set other formats.
+    /// The program sends some values as text, if the database uses the Citus extension. With these settings PostgreSQL
+    /// reads such a text back as the same value, even if the database or the role has set other formats.
     private static let texts = ["datestyle=ISO", "extra_float_digits=1"]
 
     /// The server settings for TCP keepalive, by which PostgreSQL notices a lost client.

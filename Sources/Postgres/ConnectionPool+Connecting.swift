@@ -26,7 +26,9 @@ final class ConnectionAttempt {
     }
 }
 
-/// Opening connections: one host after the other, each within its time limit, without blocking.
+/// The methods that open connections without blocking.
+///
+/// They try one host after the other, each for a limited time.
 extension ConnectionPool {
     /// Begins to open the missing connections, as many as ``ReconnectGate`` permits now.
     func openWanted() {
@@ -191,7 +193,7 @@ extension ConnectionPool {
         if configuration.givesUpAtRefusals, attempt.isFinal { giveUpWaiting() }
     }
 
-    /// Fails all callers that wait for a connection, since every host has failed permanently.
+    /// Resumes all callers that wait for a connection with an error, since every host has failed permanently.
     private func giveUpWaiting() {
         let never = now + .seconds(1 << 30)
         for request in dispatch.expire(now: never).requests { answer(request, .failure(.unavailable(lastFailure))) }

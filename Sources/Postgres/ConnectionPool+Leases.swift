@@ -1,11 +1,11 @@
-/// Exclusive connections: leasing them, and cleaning their sessions.
+/// The methods that lease exclusive connections, and clean their sessions afterwards.
 extension ConnectionPool {
     /// The cleaning of a session after its lease: the server undoes the changes that the leaseholder made to the
     /// session.
     struct Cleaning {
         /// The use for which the connection was leased.
         ///
-        /// After the use `session`, cleaning also drops the session's prepared statements.
+        /// If the use was `session`, cleaning also drops the session's prepared statements.
         let purpose: Lease.Purpose
         let statements: [Statement]
         var answered = 0

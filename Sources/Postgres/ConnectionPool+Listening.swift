@@ -1,4 +1,4 @@
-/// Connections for `LISTEN`, one for each stream of notifications.
+/// The methods that manage connections for `LISTEN`, one for each stream of notifications.
 extension ConnectionPool {
     /// A stream of notifications, which has a connection of its own.
     struct Listener {
@@ -6,7 +6,7 @@ extension ConnectionPool {
         var machine: ListenStateMachine
     }
 
-    /// Opens a connection for a stream of notifications that its reader has begun to read.
+    /// Opens a connection for a stream of notifications, since a task has begun to read the stream.
     func listen(_ subscription: Subscription) {
         // A subscription that ended before this message was read stays ended.
         guard !subscription.isEnded else { return }
@@ -68,14 +68,14 @@ extension ConnectionPool {
         perform(listeners[index]?.machine.answered(isRefusal: isRefusal, now: now), listener: index)
     }
 
-    /// Does what is due for each stream of notifications.
+    /// Checks the deadline of each stream of notifications.
     ///
-    /// Sends the periodic `LISTEN`, or closes a connection whose response is overdue.
+    /// Sends the periodic `LISTEN` when it is due, and closes a connection whose response to `LISTEN` is overdue.
     func expireListeners() {
         for index in listeners.indices { perform(listeners[index]?.machine.tick(now: now), listener: index) }
     }
 
-    /// Passes the notifications that a connection has received on to their stream.
+    /// Puts the notifications that have arrived on a connection into the stream that the connection serves.
     func deliver(from connection: Connection, listener index: Int) {
         guard let subscription = listeners[index]?.subscription else { return }
         connection.takeNotifications { subscription.put(.received(payload: $0)) }

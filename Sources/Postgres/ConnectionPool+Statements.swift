@@ -1,4 +1,4 @@
-/// The path of a statement: to a connection, to the server, and back to the caller.
+/// The methods that send a statement on a connection, and pass the server's response back to the caller.
 extension ConnectionPool {
     func submit(_ request: Request) {
         request.began = now

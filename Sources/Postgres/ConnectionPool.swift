@@ -3,9 +3,9 @@
 /// The actor runs only on the thread of its ``EventLoop``. Callers post statements as messages, and the loop delivers
 /// the messages in bulk at each turn. If each statement were a call of the actor, it would switch executors twice.
 actor ConnectionPool {
-    /// The state of a slot for one connection.
+    /// The state of an element of `slots`, which holds at most one connection.
     ///
-    /// Slots of pipelined connections come first, then those of exclusive connections, then those of listeners.
+    /// In `slots`, pipelined connections come first, then exclusive connections, then those for notifications.
     enum Slot {
         case vacant
         /// A connection is to be opened as soon as ``ReconnectGate`` permits.
@@ -16,21 +16,22 @@ actor ConnectionPool {
 
     /// The part of the pool that uses the connection at an index of `slots`.
     ///
-    /// A lane serves pipelined statements, a place serves leases, and a listener serves a stream of notifications. The
-    /// number is the index within that part.
+    /// A *lane* is a connection for pipelined statements, a *place* one that callers lease, and a *listener* one for a
+    /// stream of notifications. The number counts the connections of the same kind from 0.
     enum Owner {
         case lane(Int)
         case place(Int)
         case listener(Int)
     }
 
-    /// The life of the pool.
+    /// The stage of the pool's life, from its creation to the end of its shutdown.
     enum Life {
         /// ``PostgresClient/run()`` has not been called yet. Can transition to: running, closed.
         case created
         /// The pool opens connections and runs statements. Can transition to: draining.
         case running
-        /// Statements that were sent may be answered until `until`. Can transition to: closed.
+        /// The pool shuts down. It waits for the responses to statements that were sent, but at most until `until`. Can
+        /// transition to: closed.
         case draining(until: ContinuousClock.Instant)
         case closed
     }
@@ -55,9 +56,10 @@ actor ConnectionPool {
     var parameters = ParameterBuffer()
     /// The sessions that are being cleaned after a lease, by the connection's index in `slots`.
     var cleanings: [Int: Cleaning] = [:]
-    /// The connections that wait for the address of a host: their indices in `slots`, by the host's index.
+    /// For each host whose name is being resolved, the connections that wait for its addresses.
     ///
-    /// At most one thread resolves each host.
+    /// The key is the host's index, and the value has the connections' indices in `slots`. At most one thread resolves
+    /// each host.
     var resolutions: [Int: Set<Int>] = [:]
     /// The index of the host to which the last successful attempt connected.
     ///
@@ -169,7 +171,7 @@ actor ConnectionPool {
         }
     }
 
-    /// Whether the connection is still the one at an index of `slots`; false once it has been closed.
+    /// Whether the connection is open: `slots` still has it at this index.
     func isOpen(_ connection: Connection, slot index: Int) -> Bool {
         guard case .open(let current) = slots[index] else { return false }
         return current === connection

@@ -121,7 +121,7 @@ struct ConnectionURL {
     }
 }
 
-/// One server: a name, an address or the folder of a Unix socket, and a port.
+/// A PostgreSQL server: its port, and a host name, an IP address or the folder of a Unix socket.
 struct DatabaseHost: Sendable, Hashable {
     let name: String
     let port: Int
@@ -165,7 +165,7 @@ struct DatabaseHost: Sendable, Hashable {
     /// Whether the host is the folder of a Unix socket.
     var isSocket: Bool { name.hasPrefix("/") }
 
-    /// Whether the host is an address and needs no resolver.
+    /// Whether the host is an IP address, not a name that must be resolved.
     var isAddress: Bool {
         var space = in6_addr()
         return inet_pton(AF_INET, name, &space) == 1 || inet_pton(AF_INET6, name, &space) == 1

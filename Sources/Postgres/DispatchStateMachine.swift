@@ -2,7 +2,8 @@
 ///
 /// A *lane* is the position of one connection, counted from 0. Each ``Affinity`` (a group of statements about the same
 /// tables) has lanes of its own, by ``LaneShares``. Its statements use another lane only if its own lanes are closed,
-/// full, stalled or much busier. If they are much busier, a new plan on the other lane costs less time than the wait.
+/// full, stalled or much busier. In the last case, planning the statement anew on the other lane takes less time than
+/// waiting.
 struct DispatchStateMachine<Request> {
     /// The decision about a new statement.
     enum Submission: Hashable {
@@ -12,7 +13,7 @@ struct DispatchStateMachine<Request> {
         case shutDown
     }
 
-    /// The reason why a waiting statement was given up.
+    /// The reason why no connection took a statement before its deadline.
     enum Expiry: Hashable {
         /// No lane was open.
         case unavailable
@@ -25,7 +26,7 @@ struct DispatchStateMachine<Request> {
         /// No connection. Can transition to: open.
         case closed
         /// Takes statements. `progress` is the time of the last response, or of the first statement on an idle lane.
-        /// `isSlow` tells that the last response took longer than a stall. Can transition to: closed, retiring.
+        /// `isSlow` tells that the last response took longer than `stall`. Can transition to: closed, retiring.
         case open(inFlight: Int, progress: ContinuousClock.Instant, isSlow: Bool)
         /// Takes no statements and is closed once it is empty. Can transition to: closed.
         case retiring(inFlight: Int)
@@ -37,17 +38,18 @@ struct DispatchStateMachine<Request> {
         let deadline: ContinuousClock.Instant
     }
 
-    /// The time without a response after which a pipelined connection counts as stalled, by a slow statement or a lock.
+    /// The time after which a pipelined connection counts as stalled, if no response has arrived.
     ///
-    /// The statements behind a slow one have to wait, too. So new statements go to other connections, however loaded
-    /// these are. A connection with statements in flight also counts as stalled if its last response took longer than
-    /// this. Otherwise, if all statements are slow, each response would draw all new statements to its connection.
+    /// The cause is a slow statement, or one that waits for a lock. The statements behind it have to wait, too. So new
+    /// statements go to other connections, however loaded these are. A connection with statements in flight also counts
+    /// as stalled if its last response took longer than this time. Otherwise, if all statements are slow, each response
+    /// would draw all new statements to its connection.
     private static var stall: Duration { .milliseconds(20) }
 
-    /// The maximum number of statements in flight by which a preferred connection may exceed the least loaded one.
+    /// How many more statements may be in flight on a preferred connection than on the least loaded connection.
     ///
-    /// Above that, a statement goes to the least loaded connection. To make a new plan there takes less time than to
-    /// wait.
+    /// If there are still more, a new statement goes to the least loaded connection. Planning it anew there takes less
+    /// time than waiting.
     private static var imbalance: Int { 8 }
 
     private let depth: Int
@@ -90,7 +92,7 @@ struct DispatchStateMachine<Request> {
         return .wait
     }
 
-    /// Puts a statement back at the front of the queue, since the lane could send no part of it.
+    /// Puts a statement back at the front of the queue, since its connection was lost before any part of it was sent.
     mutating func returned(
         _ request: Request,
         near affinity: Affinity? = nil,
@@ -113,7 +115,7 @@ struct DispatchStateMachine<Request> {
 
     /// Assigns no more statements to a lane (a pipelined connection).
     ///
-    /// Returns true if no statement is in flight on the lane, so that it can be closed at once.
+    /// Returns true if no statement is in flight on the lane. Its connection can then be closed immediately.
     mutating func retire(lane: Int) -> Bool {
         guard case .open(let count, _, _) = lanes[lane] else { return false }
         lanes[lane] = .retiring(inFlight: count)

@@ -31,9 +31,9 @@ final class EventLoop: SerialExecutor {
         UnownedSerialExecutor(ordinary: self)
     }
 
-    /// Traps unless it is called on the loop's thread.
+    /// Ends the process unless it is called on the loop's thread.
     ///
-    /// The Swift runtime calls this function at `assumeIsolated`, which the loop uses in each of its turns.
+    /// The Swift runtime calls this function when the loop calls `assumeIsolated`, as it does in each of its turns.
     func checkIsolated() {
         precondition(mailbox.isLoop, "not on the loop of the PostgreSQL driver")
     }
@@ -47,7 +47,9 @@ final class EventLoop: SerialExecutor {
 ///
 /// `@unchecked Sendable`, because the object is passed to its thread once and used nowhere else.
 private final class Turns: @unchecked Sendable {
-    /// The tag under which epoll reports the file descriptor that wakes the loop; tags of connections are never zero.
+    /// The number under which epoll reports the file descriptor that wakes the loop.
+    ///
+    /// The numbers of connections are never zero.
     private static let mailboxTag: UInt64 = 0
 
     private let mailbox: Mailbox

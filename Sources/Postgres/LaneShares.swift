@@ -1,24 +1,29 @@
 /// Decides how many lanes (pipelined connections) the statements of each ``Affinity`` may use.
 ///
-/// An affinity may use more lanes the larger its share of the latest statements is. A rare affinity may use one lane,
-/// and an affinity with at least a quarter of the statements may use all lanes. So the plans of a rare affinity take
-/// memory on a single connection, even if there are a thousand such affinities. A frequent affinity is served as fast
-/// as if there were no affinities.
+/// The larger the share of an affinity in the latest statements, the more lanes it may use. A rare affinity may use one
+/// lane, and an affinity with at least a quarter of the statements may use all lanes. So the plans of a rare affinity
+/// take memory on a single connection, even if there are a thousand such affinities. A frequent affinity is served as
+/// fast as if there were no affinities.
 struct LaneShares {
     private let lanes: Int
-    /// The affinities of the latest statements that have one; `counts` tells how often each affinity occurs here.
+    /// The affinities of the latest statements; statements without an affinity are left out.
+    ///
+    /// The array is a ring buffer, with nil for elements that were never used. `counts` has the number of times that
+    /// each affinity occurs in it.
     private var latest: [Affinity?]
     private var next = 0
     private var counts: [Affinity: Int] = [:]
-    /// The index of each affinity's first lane; `population` has the number of affinities that begin at each lane.
+    /// The index of each affinity's first lane.
+    ///
+    /// `population` has, for each lane, the number of affinities whose first lane it is.
     private var homes: [Affinity: Int] = [:]
     private var population: [Int]
 
-    /// Determines the share of the latest statements for which an affinity gets one more lane.
+    /// Determines the share of the latest statements that gives an affinity one more lane.
     ///
-    /// The share is `1 / (lanes × lanesPerShare)`.
+    /// The share is `1 / (lanes × lanesPerShare)`. An affinity with twice that share gets two more lanes, and so on.
     private static let lanesPerShare = 4
-    /// The number of statements, among the latest ones, for which their affinity gets one more lane.
+    /// An affinity gets one more lane for each group of this many statements that it has among the latest ones.
     private static let step = 16
 
     init(lanes: Int) {

@@ -8,7 +8,7 @@ struct LeaseStateMachine<Waiter> {
         /// Give the waiter a lease of the connection with the index `place`, under a serial number.
         case lease(place: Int, serial: UInt64, to: Waiter)
         case close(place: Int)
-        /// Undo all changes to the session at the place.
+        /// Undo all changes to the session of the connection with the index `place`.
         case clean(place: Int)
         /// Tell the waiter that it gets no lease, and why.
         case fail(Waiter, Failure)
@@ -114,14 +114,14 @@ struct LeaseStateMachine<Waiter> {
         return serve()
     }
 
-    /// Records that the connection at the place was opened, and leases it if a caller waits.
+    /// Records that the connection with the index `place` was opened, and leases it if a caller waits.
     mutating func connected(place: Int) -> [Action] {
         guard case .connecting = places[place] else { return [.close(place: place)] }
         places[place] = .idle
         return serve()
     }
 
-    /// Records that the connection at the place could not be opened.
+    /// Records that the connection with the index `place` could not be opened.
     ///
     /// Another attempt follows if a caller still waits.
     mutating func connectFailed(place: Int) -> [Action] {
@@ -130,7 +130,7 @@ struct LeaseStateMachine<Waiter> {
         return serve()
     }
 
-    /// Records that the connection at the place was lost.
+    /// Records that the connection with the index `place` was lost.
     mutating func lost(place: Int) -> [Action] {
         switch places[place] {
         case .leased(let serial):
@@ -144,7 +144,7 @@ struct LeaseStateMachine<Waiter> {
         }
     }
 
-    /// Closes the connection at the place if it is idle.
+    /// Closes the connection with the index `place` if it is idle.
     ///
     /// A leased connection stays open.
     mutating func retireIfIdle(place: Int) -> [Action] {
@@ -175,7 +175,9 @@ struct LeaseStateMachine<Waiter> {
         }
     }
 
-    /// Records that the session at the place was cleaned, so it can be leased again.
+    /// Records that the session of the connection with the index `place` was cleaned.
+    ///
+    /// The connection can then be leased again.
     mutating func cleaned(place: Int) -> [Action] {
         guard case .cleaning = places[place] else { return [] }
         if isShutDown {
@@ -193,7 +195,7 @@ struct LeaseStateMachine<Waiter> {
         queue.remove(where: { matches($0.waiter) }) != nil
     }
 
-    /// Fails all waiters whose deadline has passed.
+    /// Removes all waiters whose deadline has passed, and returns actions that tell them so.
     mutating func expire(now: ContinuousClock.Instant) -> [Action] {
         let reason: Failure = places.contains(where: { $0.isOpen }) ? .busy : .unavailable
         var actions: [Action] = []

@@ -8,9 +8,10 @@ package struct Outcomes: Sendable, Hashable {
     package private(set) var lost = 0
     /// Requests for which no connection came free, or none could be opened, within `leaseTimeout`.
     package private(set) var timedOut = 0
-    /// Requests that failed at once because the queue was full.
+    /// Requests that failed immediately because the queue was full.
     package private(set) var overloaded = 0
-    /// Requests that were cancelled, that failed because the client was shut down, or that the client's owner forbade.
+    /// Requests that were cancelled, that failed because the client was shut down, or that the program itself refused
+    /// to send.
     package private(set) var abandoned = 0
 
     mutating func note<Success>(_ outcome: Result<Success, PostgresError>) {
@@ -37,7 +38,7 @@ package struct Outcomes: Sendable, Hashable {
     }
 }
 
-/// A histogram of durations, since the start.
+/// A histogram of the durations of statements, since the start of the client.
 package struct DurationCounts: Sendable, Hashable {
     /// The upper bounds of the buckets, in seconds.
     package static let bounds = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5]

@@ -5,7 +5,7 @@ struct ParameterBuffer {
     ///
     /// PostgreSQL limits the size of a message, and the other parts of the message need some room.
     private static let maxBytes = 1_000_000_000
-    /// The size in bytes up to which the buffer is kept for the next statement; a larger buffer is freed.
+    /// The maximum size, in bytes, of a buffer that is kept for the next statement; a larger one is freed.
     private static let keptBytes = 1 << 20
 
     private var bytes: [UInt8] = []

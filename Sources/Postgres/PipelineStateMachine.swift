@@ -14,13 +14,13 @@ struct PipelineStateMachine<Request, Reply> {
         case failure(Reply)
         /// The statement was skipped because of an earlier error.
         case skipped
-        /// NULL: the results of one command are complete, or libpq has nothing yet.
+        /// libpq returned NULL in place of a result: the results of one command are complete, or no result has arrived.
         case end
         /// The server's answer to the Sync message that follows each statement.
         case sync
         /// The server waits for rows; no statement in a pipeline may cause this.
         case copyIn
-        /// A result that no statement of the driver may cause (COPY to the client).
+        /// The result of a COPY to the client, which no statement of the driver may cause.
         case unsupported
     }
 
@@ -49,7 +49,7 @@ struct PipelineStateMachine<Request, Reply> {
         /// libpq has no more events now; wait until the socket is readable.
         case wait
         case complete(Completion)
-        /// The event does not fit the statements that were sent: the connection is unusable.
+        /// The event cannot be a response to the statements that were sent: the connection is unusable.
         case violation
     }
 
@@ -130,7 +130,9 @@ struct PipelineStateMachine<Request, Reply> {
 
     var isEmpty: Bool { slots.isEmpty }
 
-    /// Records that a statement was passed to libpq; with `preparing`, after the request to prepare the statement.
+    /// Records that a statement was passed to libpq.
+    ///
+    /// `preparing` tells that a request to prepare the statement was passed to libpq first, so its result is due first.
     mutating func sent(_ request: Request, preparing: Bool) {
         slots.append(Slot(request: request, stage: preparing ? .preparing : .executing))
     }
@@ -162,7 +164,9 @@ struct PipelineStateMachine<Request, Reply> {
         slots.update(where: { matches($0.request) }, { $0.isAbandoned = true })
     }
 
-    /// Returns the requests that were in flight when the connection broke, in order, without abandoned ones.
+    /// Returns the requests that were in flight when the connection broke, in the order in which they were sent.
+    ///
+    /// Requests whose callers no longer wait are left out.
     mutating func lost() -> [Orphan] {
         slots.removeAll().compactMap { slot in
             if slot.isAbandoned { return nil }

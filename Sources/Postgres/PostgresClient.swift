@@ -39,7 +39,8 @@ package final class PostgresClient: Sendable {
     ///
     /// - Parameters:
     ///   - statement: The statement to run.
-    ///   - affinity: The group of statements to share a connection with, as long as that is no slower.
+    ///   - affinity: The group of statements to which the statement belongs; it shares a connection with them unless
+    ///     another connection would be faster.
     ///   - isRare: Whether the statement is too rare to be kept prepared.
     /// - Returns: The rows of the statement.
     /// - Throws: The reason of the failure, which tells whether the statement may have had an effect.

@@ -13,9 +13,11 @@ package struct PostgresConfiguration: Sendable {
     /// The driver appends its own options to these.
     private(set) var options: String
 
-    /// The number of connections over which single statements are pipelined, all kept open.
+    /// The number of connections for single statements.
+    ///
+    /// All of them stay open. Each is used in libpq's pipeline mode, by several callers at once.
     package var pipelinedConnections = 4
-    /// The maximum number of connections leased for transactions and other exclusive use.
+    /// The maximum number of connections that are leased to one caller at a time, such as for a transaction.
     ///
     /// They are opened on demand and then stay open.
     package var exclusiveConnections = 4
@@ -35,13 +37,13 @@ package struct PostgresConfiguration: Sendable {
     package var statementTimeout: Duration = .seconds(2)
     /// The maximum time that a statement waits for a lock, set on every session; zero for no limit.
     package var lockTimeout: Duration = .seconds(1)
-    /// The maximum idle time inside a transaction, set on every session; zero for no limit.
+    /// The maximum time that a session may be idle inside a transaction, set on every session; zero for no limit.
     package var idleInTransactionTimeout: Duration = .seconds(5)
     /// The maximum time that sent bytes may stay unacknowledged before the kernel drops the connection.
     package var tcpUserTimeout: Duration = .seconds(5)
     /// The maximum time that an attempt to connect to one host may take.
     package var connectTimeout: Duration = .seconds(2)
-    /// Whether callers that wait for a connection fail at once when all hosts have failed permanently.
+    /// Whether callers that wait for a connection get an error immediately when all hosts have failed permanently.
     ///
     /// False for a running service, since an operator may remove the cause while the callers wait.
     package var givesUpAtRefusals = false
@@ -62,12 +64,12 @@ package struct PostgresConfiguration: Sendable {
     /// Must be false behind a pooler in transaction mode. The server then parses every statement at each run, and no
     /// statement relies on the state of a session.
     package var preparedStatements = true
-    /// The maximum total size of the statement texts that one connection keeps prepared, in bytes.
+    /// The maximum total size, in bytes, of the texts of the statements that one connection keeps prepared.
     ///
     /// At 0 every statement is planned for a single use. In the server's memory a prepared statement takes about a
     /// hundred times as many bytes as its text.
     package var preparedBytes = 2_621_440
-    /// The maximum total size of the texts that a connection has parsed and does not keep prepared, in bytes.
+    /// The maximum total size, in bytes, of the statement texts that a connection has parsed and not kept prepared.
     ///
     /// Above that, the connection is replaced, since the server keeps metadata of the statements' tables until the
     /// session ends. If ``preparedStatements`` is false, connections belong to a pooler and are not replaced.
@@ -93,7 +95,7 @@ package struct PostgresConfiguration: Sendable {
         /// By `SET LOCAL` at the start of each transaction. Single statements run under the limits of the role or the
         /// database, so set these there: `ALTER ROLE … SET statement_timeout = '2s'`.
         case eachTransaction
-        /// Not at all: role, database or pooler set them.
+        /// Not at all: the settings of the role, the database or the pooler determine the time limits.
         case leftToServer
     }
 
@@ -169,7 +171,7 @@ package struct PostgresConfiguration: Sendable {
         }
     }
 
-    /// Returns a configuration for the database of `url`, with the limits and application name of this configuration.
+    /// Returns a configuration with the database of `url`, and with the limits and application name of this one.
     package func elsewhere(url: String) throws(PostgresConfigurationError) -> PostgresConfiguration {
         let other = try PostgresConfiguration(url: url)
         var configuration = self
@@ -212,7 +214,7 @@ package enum PostgresConfigurationError: Error, Sendable, Hashable {
     case unknownParameter(String)
     /// The URL has a parameter that the service does not accept; the advice names an alternative.
     case refusedParameter(String, advice: String)
-    /// The connection to the named host would not be encrypted and verified.
+    /// The connection to the named host would be unencrypted, or the host's certificate would not be verified.
     case unverified(host: String)
     /// The named environment variable would override the URL.
     case environment(String)

@@ -16,7 +16,7 @@ package struct StatementDetour: Sendable {
     }
 }
 
-/// A connection for the exclusive use of a closure, while the closure runs.
+/// A connection that is leased to one closure, and that only this closure uses while it runs.
 package final class PostgresConnection: Sendable {
     private let pool: ConnectionPool
     private let lease: Lease
@@ -60,7 +60,7 @@ package final class PostgresConnection: Sendable {
         ).typeNames { question throws(PostgresError) in try await self.send(question) }
     }
 
-    /// Runs a text of one or more statements, without values, by PostgreSQL's simple query protocol.
+    /// Runs a text of one or more statements with PostgreSQL's simple query protocol, so no values can be bound.
     ///
     /// All statements are one transaction, unless the text or a surrounding transaction says otherwise.
     nonisolated(nonsending) package func execute(script: String) async throws(PostgresError) {
@@ -123,7 +123,7 @@ package final class PostgresConnection: Sendable {
 }
 
 extension ServerError {
-    /// The error that is thrown if a transaction is to be committed after one of its statements has failed.
+    /// The error of a commit after a statement of the same transaction has failed.
     ///
     /// Its code 25P02 means `in_failed_sql_transaction`.
     fileprivate static let failedTransaction = ServerError(

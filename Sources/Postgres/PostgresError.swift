@@ -23,7 +23,7 @@ package enum PostgresError: Error, Sendable {
     case decoding(DecodingFailure)
     /// The result exceeds a size limit. The statement has run; outside of a transaction its effect is permanent.
     case tooLarge(ResultExcess)
-    /// The owner of the client forbids its use, for the given reason; nothing was sent.
+    /// The program itself refuses to send the statement, for the given reason; nothing was sent.
     case withheld(String)
     /// The client has been shut down; nothing was sent.
     case shutDown
@@ -41,7 +41,7 @@ package struct ConnectFailure: Sendable, Hashable {
     package let text: String
     /// The SQLSTATE of the server's refusal, if the server responded.
     package let sqlState: SQLState?
-    /// Whether further attempts at this host will fail the same way until something is changed.
+    /// Whether a retry is useless: attempts to connect to this host will fail until an operator changes something.
     package let isFinal: Bool
 
     /// Whether the configuration is wrong, as opposed to a server that is down.
@@ -56,7 +56,7 @@ package struct ConnectFailure: Sendable, Hashable {
     /// The system's messages for `ECONNREFUSED` and for a missing socket.
     private static let refusals = ["Connection refused", "No such file or directory"]
 
-    /// libpq's messages for a server whose TLS or password authentication does not meet the requirements.
+    /// libpq's messages for a server whose TLS or password authentication does not meet the client's requirements.
     private static let otherSecurity = [
         "does not support SSL", "certificate verify failed", "does not match host name", "root certificate file",
         "channel binding required",
@@ -82,8 +82,8 @@ package struct ConnectFailure: Sendable, Hashable {
 
     /// Parses an error message of libpq, in the verbose format `PQERRORS_VERBOSE`.
     ///
-    /// If the message comes from the server, it has the error code after the severity, and a last line that names the
-    /// place in the server's source code.
+    /// A message of the server has the error code after the severity. Its last line names the position in PostgreSQL's
+    /// source code.
     init(libpq message: String, hiding password: String?) {
         let lines = message.split(separator: "\n").map { line in line.drop { $0 == " " || $0 == "\t" } }
         var text = lines.filter { !$0.hasPrefix("LOCATION: ") }.joined(separator: "; ")
@@ -108,7 +108,7 @@ package struct ConnectFailure: Sendable, Hashable {
 package enum InvalidStatement: Sendable, Hashable {
     /// The text holds a NUL. libpq would cut the text there.
     case nulInText
-    /// More than 65,535 values, or a value of more than 1 GB.
+    /// The statement has more than 65,535 values, or all its values together have more than 1 GB.
     case tooManyOrTooLargeBinds
     /// A script was submitted while a statement is in flight on its connection, or the reverse. A script must be alone.
     case scriptNotAlone
@@ -157,7 +157,7 @@ package struct DecodingFailure: Sendable, Hashable {
         case malformed
         /// There is no such column.
         case absent
-        /// The row has a column more than the program reads.
+        /// The row has more columns than the program reads.
         case surplus
     }
 

@@ -2,7 +2,7 @@
 package struct PostgresStatus: Sendable, Hashable {
     /// Connections open for single statements.
     package var pipelinedOpen = 0
-    /// Open connections of the kind that is leased for exclusive use.
+    /// Open connections for leases, whether they are leased at the moment or not.
     package var exclusiveOpen = 0
     /// Leases given and not yet returned.
     package var leased = 0
@@ -22,7 +22,7 @@ package struct PostgresStatus: Sendable, Hashable {
     package var connectionsLost = 0
     /// The outcomes of the statements that callers submitted.
     package internal(set) var statements = Outcomes()
-    /// The durations from a caller's submission of a statement to its outcome.
+    /// The durations of statements, each from the submission by a caller to the outcome.
     package internal(set) var statementTimes = DurationCounts()
     /// The outcomes of requests for an exclusive connection.
     package internal(set) var leases = Outcomes()

@@ -27,7 +27,7 @@ package struct Cell {
 
     /// Reads the bytes as a big-endian integer.
     ///
-    /// Throws unless the number of bytes is the size of the integer type.
+    /// Throws unless there are exactly as many bytes as the integer type has.
     func integer<T: FixedWidthInteger>(_: T.Type) throws(CellMismatch) -> T {
         guard bytes.count == MemoryLayout<T>.size else { throw .malformed }
         return T(bigEndian: bytes.loadUnaligned(as: T.self))

@@ -24,7 +24,7 @@ struct PreparedStatements {
         }
     }
 
-    /// The text of a statement and its affinity, by which a prepared statement is found.
+    /// The key by which a prepared statement is found: the statement's text and its affinity.
     ///
     /// Texts are compared by their bytes. Swift's own comparison takes canonically equivalent texts for equal.
     private struct Text: Hashable {
@@ -68,7 +68,9 @@ struct PreparedStatements {
     private var weight = 0
     private var uses: UInt64 = 0
     private var lastNumber: UInt64 = 0
-    /// The total size of the texts that were parsed and are not prepared any more, or were too long for it, in bytes.
+    /// The total size, in bytes, of the statement texts that the server has parsed and does not keep prepared.
+    ///
+    /// The statements were removed from this record, or were too long to be kept.
     private(set) var discarded = 0
 
     /// - Parameter capacity: The maximum total size of the texts of the prepared statements, in bytes.
@@ -78,7 +80,9 @@ struct PreparedStatements {
 
     var count: Int { entries.count }
 
-    /// Returns the name under which a statement is prepared with the same types of values; nil if there is none.
+    /// Returns the name of the prepared statement that has the text, value types and affinity of `statement`.
+    ///
+    /// Nil if there is none, or if its plan is stale.
     mutating func use(_ statement: Statement, near affinity: Affinity? = nil) -> Name? {
         guard let index = entries.index(forKey: Text(sql: statement.sql, affinity: affinity)) else { return nil }
         let entry = entries.values[index]
@@ -148,7 +152,7 @@ struct PreparedStatements {
 }
 
 extension String {
-    /// Calls `body` with the UTF-8 bytes of the text: in place if they are contiguous in memory, otherwise with a copy.
+    /// Calls `body` with the UTF-8 bytes of the text; copies them only if they are not contiguous in memory.
     fileprivate func withUTF8<Result>(_ body: (UnsafeBufferPointer<UInt8>) -> Result) -> Result {
         if let result = utf8.withContiguousStorageIfAvailable(body) { return result }
         return ContiguousArray(utf8).withUnsafeBufferPointer(body)

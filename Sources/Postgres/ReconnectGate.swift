@@ -1,9 +1,9 @@
 /// Decides when a client may next try to open a connection, for all its connections together.
 ///
-/// While the state of the server is unknown, only one attempt is made at a time. Once an attempt succeeds, all
-/// connections may be opened at once. After a failure all connections wait for the backoff: 50 ms at first, then twice
-/// as long each time, up to 2 s. A random part of up to a half is subtracted from each wait. So a server that refuses
-/// connections gets one attempt at a time, and fewer than ten in the first second.
+/// While the state of the server is unknown, only one attempt is made at a time. Once an attempt succeeds, all other
+/// connections may be opened concurrently. After a failure all connections wait for the backoff: 50 ms at first, then
+/// twice as long each time, up to 2 s. A random part of up to a half is subtracted from each wait. So a server that
+/// refuses connections gets one attempt at a time, and fewer than ten in the first second.
 struct ReconnectGate {
     private enum State {
         /// The state of the server is unknown. Can transition to: probing.
@@ -19,9 +19,9 @@ struct ReconnectGate {
 
     private static let shortest: Duration = .milliseconds(50)
     private static let longest: Duration = .seconds(2)
-    /// The age up to which a broken connection counts as a failed attempt.
+    /// A connection that breaks before it is this old counts as a failed attempt to connect.
     ///
-    /// A server that accepts connections and closes them at once would otherwise get attempts without a pause.
+    /// Otherwise a server that accepts connections and closes them immediately would get attempts without a pause.
     private static let proof: Duration = .seconds(2)
 
     private var state = State.unproven
@@ -43,7 +43,9 @@ struct ReconnectGate {
         }
     }
 
-    /// The end of the wait after a failure, when ``begin(now:)`` should be called again; nil without a wait.
+    /// The end of the wait after a failed attempt; nil if there is no wait.
+    ///
+    /// At this time ``begin(now:)`` should be called again.
     var nextAttempt: ContinuousClock.Instant? {
         guard case .waiting(let until) = state else { return nil }
         return until

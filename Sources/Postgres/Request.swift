@@ -10,13 +10,13 @@ final class Request: @unchecked Sendable {
         case statement(Statement)
         /// Asks for the columns of the statement without running it.
         case description(Statement)
-        /// A text of several statements without values, by PostgreSQL's simple query protocol.
+        /// A text of several statements without values, which is sent with PostgreSQL's simple query protocol.
         case script(String)
-        /// A COPY of rows to the server, by PostgreSQL's simple query protocol.
+        /// A COPY of rows to the server, which is sent with PostgreSQL's simple query protocol.
         case copy(String, CopyRows)
     }
 
-    /// On whose behalf the request is sent.
+    /// The part of the program that needs the response.
     enum Origin {
         /// A caller waits for the response.
         case caller
@@ -24,8 +24,8 @@ final class Request: @unchecked Sendable {
         case cleaning
         /// A stream of notifications subscribes to its channel.
         case listener
-        /// The connection frees a prepared statement. No caller waits, and the request does not count for
-        /// `pipelineDepth`.
+        /// The connection frees a prepared statement. No caller waits for this, and the request is not counted for the
+        /// maximum `pipelineDepth`.
         case housekeeping
     }
 
@@ -39,7 +39,7 @@ final class Request: @unchecked Sendable {
         case reused
     }
 
-    /// Where the request is on its way from the caller to the server and back.
+    /// The stage of the request, on its way from the caller to the server and back.
     enum Place {
         /// The event loop has not seen the request yet, and only the caller may access the request. Can transition to:
         /// cancelled, waiting, sent, finished.

@@ -6,8 +6,8 @@ internal import CLibPQ
 package final class ResultSet: Sendable {
     /// The libpq result.
     ///
-    /// By libpq's manual (chapter "Behavior in Threaded Programs") results are read-only once they are made, and any
-    /// thread may read them; nothing in this class writes.
+    /// According to libpq's manual (chapter "Behavior in Threaded Programs"), any thread may read a result, which is
+    /// read-only once it is made. Nothing in this class changes it.
     nonisolated(unsafe) let result: OpaquePointer
 
     package let count: Int

@@ -87,19 +87,21 @@ package struct Row: Sendable {
 
 /// Methods that read whole rows. Every column must be read: a surplus column is an error.
 extension ResultSet {
-    /// Returns one value for each row, whose columns must all belong to that value.
+    /// Returns one value for each row.
+    ///
+    /// All columns of a row must belong to that value.
     package func all<Value: RowValue>(_: Value.Type) throws(PostgresError) -> [Value] {
         try all(by: { row throws(PostgresError) in try row.next(Value.self) })
     }
 
-    /// Returns the values of all rows, each read as these types in order.
+    /// Returns the values of all rows; the columns of each row are read as these types, in order.
     package func all<each Value: RowValue>(
         _: repeat (each Value).Type
     ) throws(PostgresError) -> [(repeat each Value)] {
         try all(by: { row throws(PostgresError) in try (repeat row.next((each Value).self)) })
     }
 
-    /// Returns the results of `make` for all rows, each read as the parameters of `make` in order.
+    /// Calls `make` for each row, with the values of its columns as arguments in order, and returns the results.
     ///
     /// `make` can be a memberwise initializer, for example.
     package func all<each Column: RowValue, Value>(
@@ -127,14 +129,16 @@ extension ResultSet {
         try first(by: { row throws(PostgresError) in try row.next(Value.self) })
     }
 
-    /// Returns the values of the first row, read as these types in order; nil if there is no row.
+    /// Returns the values of the first row, whose columns are read as these types, in order; nil if there is no row.
     package func first<each Value: RowValue>(
         _: repeat (each Value).Type
     ) throws(PostgresError) -> (repeat each Value)? {
         try first(by: { row throws(PostgresError) in try (repeat row.next((each Value).self)) })
     }
 
-    /// Returns the result of `make` for the first row, read as its parameters in order; nil if there is no row.
+    /// Calls `make` with the values of the first row's columns as arguments in order, and returns the result.
+    ///
+    /// Nil if there is no row.
     package func first<each Column: RowValue, Value>(
         into make: (repeat each Column) -> Value
     ) throws(PostgresError) -> Value? {
@@ -148,8 +152,9 @@ extension ResultSet {
 }
 
 extension Row {
-    /// Returns the result of `read` for a row, after checking that `read` has read all columns; nil if `read` returns
-    /// nil.
+    /// Returns the result of `read` for this row; nil if `read` returns nil.
+    ///
+    /// Otherwise throws unless `read` has read all columns.
     fileprivate func whole<Value>(
         _ read: (inout Row) throws(PostgresError) -> Value?
     ) throws(PostgresError) -> Value? {

@@ -24,7 +24,7 @@ package struct SQLState: Sendable, Hashable, ExpressibleByStringLiteral, CustomS
         String(decoding: (0..<5).map { UInt8(truncatingIfNeeded: packed >> (32 - 8 * UInt64($0))) }, as: UTF8.self)
     }
 
-    /// Whether the code belongs to the class with these two characters, the first two of the code.
+    /// Whether the code belongs to a class: whether its first two characters are these.
     func isOfClass(_ first: Unicode.Scalar, _ second: Unicode.Scalar) -> Bool {
         packed >> 24 == UInt64(first.value) << 8 | UInt64(second.value)
     }

@@ -10,8 +10,9 @@ package struct Statement: Sendable {
     package private(set) var sql: String
     /// The value of each placeholder, in order.
     package private(set) var binds: [Bind]
-    /// The byte offset of each value's placeholder in the text; empty if the text came with its placeholders already in
-    /// it.
+    /// The byte offset of each value's placeholder in the text.
+    ///
+    /// Empty if the statement was created from a text that already had placeholders.
     private var places: [Int] = []
 
     /// Creates a statement from a complete and trusted text and the values of its placeholders `$1`, `$2`, ….

@@ -1,4 +1,4 @@
-/// A parameter of a statement whose text is built once and run with different values each time.
+/// A named parameter of a ``StatementTemplate``, which gets another value at each run.
 package struct Parameter<Input>: Sendable {
     /// The name; parameters with the same name are the same parameter.
     package let name: String
@@ -27,7 +27,7 @@ package struct Parameter<Input>: Sendable {
     }
 }
 
-/// A part of a statement whose text is built once: SQL with named parameters.
+/// SQL text with named parameters: a part of a ``StatementTemplate``.
 ///
 /// Parts are composed by interpolation. Only the complete statement numbers its parameters:
 /// ```swift
@@ -69,7 +69,9 @@ package struct SQL<Input>: Sendable {
         return text
     }
 
-    /// Returns the part as a statement with its values, for use in a statement whose text differs from run to run.
+    /// Returns the part as a statement, with the values that its parameters have for `input`.
+    ///
+    /// The result is interpolated into statements whose text differs from run to run.
     package func bound(to input: Input) -> Statement {
         var statement = Statement.StringInterpolation(literalCapacity: 0, interpolationCount: 0)
         for piece in pieces {

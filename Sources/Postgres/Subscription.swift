@@ -58,7 +58,7 @@ final class Subscription: Sendable {
     }
 }
 
-/// The notifications of a stream that its reader has not read yet.
+/// The queue of a stream's notifications that no task has read yet.
 ///
 /// The notification ``listening`` means that earlier notifications may have been missed, so the reader must read the
 /// data itself. It therefore replaces all notifications queued before it. When the queue is full, one ``listening``

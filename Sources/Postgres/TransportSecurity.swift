@@ -36,7 +36,8 @@ struct TransportSecurity: Sendable, Hashable {
 
     /// Whether the client may connect to an IP address.
     ///
-    /// Unless the client verifies the server's certificate, it may connect only to this machine.
+    /// Any address is permitted if the client verifies the server's certificate. Otherwise only the loopback addresses
+    /// of this machine are.
     func permits(address: String) -> Bool {
         mode == "verify-full" || DatabaseHost.isLoopback(address: address)
     }

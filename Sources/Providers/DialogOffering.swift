@@ -6,11 +6,13 @@ package import Domain
 package protocol DialogOffering: CredentialVerifying {
     /// The name of the provider kind.
     var kind: ProviderName { get }
-    /// The URLs to which a browser may return after a login in a dialog that this service opens, compared as bytes.
+    /// The URLs to which a browser may return after a login in a dialog that this service opens.
+    ///
+    /// A client's URL must equal one of them byte for byte.
     ///
     /// The first one is the default.
     var returnURLs: [String] { get }
-    /// When the service sends a PKCE challenge to the provider's dialog.
+    /// The option that says when the service sends a PKCE challenge to the provider's dialog.
     var dialogChallenge: DialogChallenge { get }
 
     /// Returns the URL that opens a dialog in the user's browser.
@@ -27,15 +29,15 @@ package protocol DialogOffering: CredentialVerifying {
     /// Returns the permissions that the user declined; nil if the redirect does not list them.
     func declinedScopes(in answer: DialogAnswer) -> [String]?
 
-    /// Exchanges the single-use code that a dialog ended with for a token, and verifies the token.
+    /// Exchanges the authorization code from the end of a dialog for a token, and verifies the token.
     ///
     /// - Parameters:
     ///   - code: The code, with the parameters of the dialog.
     ///   - question: The parameters of the verification. `appID` is the app of the dialog.
     ///   - claim: Marks the code as used, just before the request. The arguments and the result are as in
     ///     `CredentialVerifying.authenticate`.
-    /// - Returns: The verified user, or that the provider has lost the dialog's challenge.
-    /// - Throws: The reason why there is neither.
+    /// - Returns: The verified user, or the result that the provider has lost the PKCE challenge of the dialog.
+    /// - Throws: The reason of any other failure.
     func finish(
         _ code: DialogCode,
         _ question: VerificationRequest,
@@ -45,9 +47,9 @@ package protocol DialogOffering: CredentialVerifying {
 
 /// The option that says when the service sends a PKCE `code_challenge` to login dialogs (RFC 7636).
 ///
-/// Some providers forget challenges, and some require them.
+/// Some providers lose a challenge before the code is exchanged, and then refuse the code. Others require a challenge.
 package enum DialogChallenge: String, Sendable, CaseIterable {
-    /// Dialogs have a challenge, except for a while after the provider has forgotten one.
+    /// Dialogs have a challenge, except for a while after the provider has lost one.
     case auto
     case on
     case off

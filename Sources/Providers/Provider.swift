@@ -99,9 +99,9 @@ package protocol CredentialVerifying: Provider {
 package struct VerificationRequest: Sendable {
     /// The app that the credential is for; nil when the client names none.
     package let appID: String?
-    /// The fields that the mapping reads, in Graph's syntax.
+    /// Returns the fields of the profile that the mapping reads, in the syntax of Facebook's Graph API.
     ///
-    /// Called only after the form of the credential has been checked.
+    /// The closure is called only after the form of the credential has been checked.
     package let fields: @Sendable () throws(Failure) -> String
     /// The moment at which the verification must be done.
     package let deadline: ContinuousClock.Instant
@@ -119,7 +119,7 @@ package struct VerificationRequest: Sendable {
 
 /// A verified user, and what the service knows about the credential.
 ///
-/// The type is a class, since a suspended login would otherwise keep a copy in the frame of each waiting function.
+/// The type is a class, since a struct would be copied into the frame of each async function that waits for a provider.
 package final class AuthenticationResult: Sendable {
     package let verified: VerifiedIdentity
     /// The user's profile, without values that break the rules for length, characters or form.
@@ -163,7 +163,7 @@ package final class AuthenticationResult: Sendable {
 
 /// A single-use credential that is verified without a request to the provider.
 package struct SingleUseCredential: Sendable {
-    /// The SHA-256 of the part that identifies the credential.
+    /// The SHA-256 that identifies the credential, such as that of an ID token's signed bytes.
     package let digest: [UInt8]
     /// The time, in Unix seconds, at which the provider issued the credential.
     package let issuedAt: Int64
@@ -227,7 +227,7 @@ package protocol FieldChecking: Provider {
     ) async throws(Failure) -> [String]
 }
 
-/// The result of checking an app's id and secret.
+/// The result of checking an app's id and secret with the provider.
 package struct AppVerdict: Sendable {
     package var name: String?
     /// The problem, as a text for the operator and as a reason; nil if there is none.
@@ -250,9 +250,11 @@ package struct AppVerdict: Sendable {
 
 /// A provider that can warn about settings that are valid but outdated or unsafe.
 package protocol SettingsReviewing: Provider {
-    /// Returns warnings about settings, such as an API version, that have ended at the provider, end soon, or are
-    /// unknown.
+    /// Returns warnings about settings that the provider no longer supports or soon will not, such as an old API
+    /// version.
+    ///
+    /// An unknown API version causes a warning, too.
     func endings(on day: CalendarDate) -> [String]
-    /// Returns warnings about the settings. They depend on the calendar and on the responses to this instance.
+    /// Returns warnings about the settings. They depend on the day, and on the provider's responses to this instance.
     func warnings(on day: CalendarDate) -> [String]
 }

@@ -18,7 +18,7 @@ package protocol ProviderKind: Sendable {
     var subjects: SubjectRule { get }
     /// The names that documents have for the id and the secret of an app of this kind.
     var appTerms: AppTerms { get }
-    /// The options of the kind. They are the settings without `enabled`, the apps and the secret options.
+    /// The options of the kind. They are all settings of a provider except `enabled`, the apps and the secret options.
     var optionShape: ObjectShape { get }
     /// The options that are secrets. They follow the other options.
     var secretOptions: [SecretOption] { get }

@@ -15,7 +15,9 @@ package enum RedirectTarget {
         problem: problem
     )
 
-    /// The rule of `problem` as JSON Schema: https, http only to the device itself, or an app's own scheme.
+    /// The rule that `problem(with:)` checks, as JSON Schema.
+    ///
+    /// It allows https, http only to the device itself, and an app's own scheme.
     private static let schema: JSONObject = {
         let path = #"(?:[/?][A-Za-z0-9._~:/?\[\]@!$&'()*+,;=%-]*)?"#
         let port = "(?::[0-9]{1,5})?"

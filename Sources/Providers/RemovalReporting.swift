@@ -29,7 +29,8 @@ package enum PermissionRemoval: Sendable {
     case failed(Failure)
 }
 
-/// A provider that sends callbacks: a user removed the app, requests data deletion, or changed permissions.
+/// A provider that sends a callback when a user has removed the app, requests data deletion, or has changed
+/// permissions.
 ///
 /// The service also processes the callbacks of a disabled provider: the duty to delete data outlasts logins.
 package protocol RemovalReporting: Provider {
@@ -91,7 +92,7 @@ package struct ReportedRemoval: Sendable {
 /// The changes that a webhook reports about one user.
 package struct ReportedChange: Sendable {
     package let identity: IdentityKey
-    /// The time of the changes in Unix seconds.
+    /// The time of the changes that the provider reports, in Unix seconds.
     package let time: Int64
     /// Whether the user has removed the app at the provider.
     package let isRemoval: Bool

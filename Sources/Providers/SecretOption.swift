@@ -45,7 +45,9 @@ package struct SecretOption: Sendable {
 }
 
 extension Secret {
-    /// Returns what is wrong with the secret, which requests contain in headers or forms; nil if the secret is valid.
+    /// Returns what is wrong with the secret; nil if it is valid.
+    ///
+    /// Requests contain the secret in a header or a form, so only visible ASCII characters are allowed.
     package func problem(as title: String, bytes: ClosedRange<Int>) -> String? {
         let isVisible = reveal().utf8.allSatisfy { (0x21...0x7E).contains($0) }
         guard !isVisible || !bytes.contains(byteCount) else { return nil }
@@ -66,7 +68,7 @@ extension ProviderKind {
         return .object(JSONObject((options.object?.members ?? []) + secrets))
     }
 
-    /// The options of a provider that has the default for each.
+    /// The options of a provider, each with its default.
     package var defaultOptions: JSONValue {
         var problems = DocumentProblems()
         return options(options(in: [:], at: JSONPointer(), problems: &problems)) { _ in nil }

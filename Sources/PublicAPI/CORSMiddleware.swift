@@ -4,8 +4,9 @@ import Hummingbird
 
 /// Lets browser pages of other origins call the public API (CORS).
 ///
-/// Nothing that a browser sends by itself authorizes a call of the API. Cookies are valid only for pages, and no other
-/// origin can read these. So every origin may call the API unless the operator has listed the allowed origins.
+/// Nothing that a browser sends by itself authorizes a call of the API. Cookies are valid only for the service's pages,
+/// which scripts of other origins cannot read. So every origin may call the API unless the operator has listed the
+/// allowed origins.
 struct CORSMiddleware: RouterMiddleware {
     private let protocols: ClientProtocols
 

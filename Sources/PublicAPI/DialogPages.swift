@@ -10,11 +10,11 @@ package import Logins
 import Pages
 import Providers
 
-/// The pages of a login in a provider's dialog that this service opens, not the app.
+/// The pages of a login in a provider's dialog.
 ///
-/// The first page redirects the browser to the dialog. The second is the address to which the dialog redirects the
-/// browser back. The third asks for a second factor. The client gets the result in the protocol in which it requested
-/// the dialog.
+/// This service opens the dialog, not the app. The first page redirects the browser to the dialog. The dialog later
+/// redirects the browser back to the second page. The third asks for a second factor. The client gets the result in the
+/// protocol in which it requested the dialog.
 package struct DialogPages {
     private let dialog: LoginDialog
     private let factors: DialogFactors

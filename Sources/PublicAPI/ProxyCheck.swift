@@ -5,9 +5,9 @@ import Hummingbird
 
 /// Warns operators if requests come through more proxies than the configuration states.
 ///
-/// All clients behind such a proxy count as one source. So many wrong passwords of one client would lock out all of
-/// them. The warning may be wrong, since any client can send the headers of proxies. So no request is refused for this
-/// reason.
+/// All clients behind an uncounted proxy count as one source. If one of them sends too many wrong passwords, the
+/// lockout applies to all of them. The warning may be wrong, since any client can send the headers of proxies. So no
+/// request is refused for this reason.
 struct ProxyCheck: RouterMiddleware {
     let trustedProxies: PeerAddress.TrustedProxies
     let warnings: Warnings

@@ -25,7 +25,10 @@ struct PublishedKeys {
         ServerAddress(ServerAddress.local, "The keys of all applications."),
     ]
 
-    /// Mounts a route for all applications, and one for each application below each of the given first path segments.
+    /// Mounts the route for the keys of all applications, and the route for the keys of one application.
+    ///
+    /// The path of the second route begins with the application's id. `segments` are the possible first segments: a
+    /// parameter for the id, or a fixed text that may be an id.
     func mount(on routes: DescribedRouter, below segments: [String]) {
         routes.get("/" + Self.path, .readTokenKeys, at: Self.servers) { _, _ in try await keySet(of: nil) }
         for first in segments {

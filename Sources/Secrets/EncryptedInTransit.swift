@@ -1,17 +1,16 @@
 package import Domain
 package import Encodings
 
-/// A state, such as a pending login, that the service encrypts and hands to the client instead of storing it.
+/// A value, such as the state of a pending login, that the service encrypts and gives to the client to keep.
 ///
-/// Each ciphertext belongs to one application or to operators. The client sends it back in a URL or a body. Since
-/// nothing is stored, a client that begins logins without end takes no storage from other logins.
+/// Each ciphertext belongs to one application or to operators. The client sends it back in a URL or a body. The service
+/// itself stores nothing, so a client that begins very many logins takes no storage from other logins.
 package protocol EncryptedInTransit: Sendable {
     /// The name from which the encryption key for values of this type is derived; no other type may have the same name.
     ///
-    /// Any client can get a ciphertext of one type. Since each type has a key of its own, no other type accepts that
-    /// ciphertext.
+    /// So each type has a key of its own. A client cannot pass off the ciphertext of one type as that of another type.
     static var keyName: String { get }
-    /// The expiry in Unix seconds.
+    /// The time in Unix seconds from which the service refuses this value as expired.
     var endsAt: Int64 { get }
     /// The value as JSON text, before encryption.
     var text: Secret { get }

@@ -7,7 +7,7 @@ package import Domain
 package struct EncryptionKey: Sendable {
     let key: SymmetricKey
 
-    /// Returns nonce, ciphertext and tag of the encrypted secret.
+    /// Encrypts a secret, with `data` as the associated data; returns nonce, ciphertext and tag.
     package func encrypt(_ secret: Secret, authenticating data: [UInt8]) -> [UInt8] {
         do {
             let box = try AES.GCM.seal(Array(secret.reveal().utf8), using: key, authenticating: data)
@@ -18,8 +18,9 @@ package struct EncryptionKey: Sendable {
         }
     }
 
-    /// Decrypts a secret; nil when the key or the authenticated data differ from those of the encryption, or the bytes
-    /// changed.
+    /// Decrypts a secret.
+    ///
+    /// Nil if the secret was encrypted with another key or other associated data, or if `encrypted` was changed.
     package func open(_ encrypted: [UInt8], authenticating data: [UInt8]) -> Secret? {
         guard let box = try? AES.GCM.SealedBox(combined: encrypted),
             let plain = try? AES.GCM.open(box, using: key, authenticating: data),

@@ -42,7 +42,9 @@ package struct MasterKey: Sendable {
         let row: String
         let column: String
 
-        /// Creates the place of a value from its column, its application, and the values that identify its row.
+        /// Creates the place in the database of an encrypted value.
+        ///
+        /// `key` has the values that identify the row; `application` is nil for a value that belongs to no application.
         private init(_ column: EncryptedColumn, of application: ApplicationID?, _ key: [String]) {
             table = column.table
             self.application = application?.text ?? ""
@@ -119,13 +121,16 @@ package struct MasterKey: Sendable {
         var associatedData: [UInt8] { Array([table, application, row, column].joined(separator: "\n").utf8) }
     }
 
-    /// Encrypts a secret, bound to a place in the database; returns nonce, ciphertext and tag.
+    /// Encrypts a secret for storage at `place` in the database; returns nonce, ciphertext and tag.
+    ///
+    /// The ciphertext can be decrypted only with the same place.
     package func encrypt(_ secret: Secret, for place: Place) -> [UInt8] {
         encryption.encrypt(secret, authenticating: place.associatedData)
     }
 
-    /// Decrypts a secret; nil when the bytes changed, or were encrypted with another key or for another place in the
-    /// database.
+    /// Decrypts a secret that is stored at `place` in the database.
+    ///
+    /// Nil if it was encrypted with another key or for another place, or if `encrypted` was changed.
     package func open(_ encrypted: [UInt8], at place: Place) -> Secret? {
         encryption.open(encrypted, authenticating: place.associatedData)
     }

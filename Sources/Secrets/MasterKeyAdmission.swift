@@ -9,8 +9,8 @@ extension Store {
     ///
     /// - Parameters:
     ///   - keys: The master keys of this process.
-    ///   - registering: Whether to register the encrypting key if one of the former keys is registered, as at the start
-    ///     of a rotation.
+    ///   - registering: Whether to register the key that encrypts, if it is not registered and a former key is. This is
+    ///     so at the start of a rotation.
     /// - Throws: `provider_misconfigured` when the key is not registered; `store_unavailable` and similar.
     package func admit(_ keys: MasterKeys, registering: Bool) async throws(Failure) {
         let held = keys.previous.map(\.id)
@@ -21,7 +21,7 @@ extension Store {
 
     /// Checks that the master key that encrypts new values is registered in the database.
     ///
-    /// Does not throw if the database has no registered key yet, and registers nothing.
+    /// Registers no key. Does not throw if the database has no registered key yet.
     ///
     /// - Throws: As ``admit(_:registering:)``.
     package func requireKnown(_ keys: MasterKeys) async throws(Failure) {

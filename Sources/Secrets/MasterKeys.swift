@@ -16,13 +16,16 @@ package struct MasterKeys: Sendable {
     /// The ids of all keys, the current one first.
     package var ids: [String] { [current.id] + previous.map(\.id) }
 
-    /// Encrypts a secret with the current key, bound to a place in the database.
+    /// Encrypts a secret with the current key, for storage at `place` in the database.
+    ///
+    /// The ciphertext can be decrypted only with the same place.
     package func encrypt(_ secret: Secret, for place: MasterKey.Place) -> EncryptedSecret {
         EncryptedSecret(bytes: current.encrypt(secret, for: place), keyID: current.id)
     }
 
-    /// Decrypts a secret; nil if its key is not among these keys, or if it was encrypted for another place in the
-    /// database.
+    /// Decrypts a secret that is stored at `place` in the database.
+    ///
+    /// Nil if it was encrypted with a key that is not among these keys, or for another place, or if it was changed.
     package func open(_ encrypted: EncryptedSecret, at place: MasterKey.Place) -> Secret? {
         ([current] + previous).first { $0.id == encrypted.keyID }?.open(encrypted.bytes, at: place)
     }

@@ -9,7 +9,9 @@ package struct OneTimeToken: Sendable {
 
     package init(_ random: RandomSource) { secret = Secret(Base64URL.encode(random.bytes(32))) }
 
-    /// Parses a received token; nil if the text cannot be such a token, so that no database query is needed.
+    /// Parses a token that a client sent.
+    ///
+    /// Nil if the text does not have the form of such a token. The caller then needs no database query.
     package init?(received text: String) {
         guard text.utf8.count == 43, text.utf8.allSatisfy(Base64URL.isCharacter) else { return nil }
         secret = Secret(text)

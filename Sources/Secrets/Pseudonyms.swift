@@ -6,9 +6,9 @@ import Encodings
 ///
 /// Equal texts have equal pseudonyms.
 ///
-/// A pseudonym is an HMAC with a key derived from the master key. Without the master key, an attacker cannot find the
-/// text of a pseudonym by trying addresses. Pseudonyms differ between applications, so that the log does not show that
-/// two applications have the same user.
+/// A pseudonym is an HMAC with a key derived from the master key. Without the master key, an attacker cannot find out
+/// which text has a pseudonym, such as by trying e-mail addresses. A text has another pseudonym in each application, so
+/// that the log does not show that two applications have the same user.
 package struct Pseudonyms: Sendable {
     private let key: SymmetricKey
 
@@ -34,8 +34,9 @@ package struct Pseudonyms: Sendable {
         pseudonym(of: EmailAddress(text)?.login ?? text, in: application)
     }
 
-    /// Returns the pseudonym of the token or code in a request for a login with a provider; nil if the request has
-    /// neither.
+    /// Returns the pseudonym of the token or code with which a client requests a login with a provider.
+    ///
+    /// Nil if the request has neither.
     package func pseudonym(of credential: CredentialFields, in application: ApplicationID) -> String? {
         (credential.accessToken ?? credential.idToken ?? credential.code ?? credential.loginCode)
             .map { pseudonym(of: $0, in: application) }

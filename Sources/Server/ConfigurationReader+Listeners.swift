@@ -7,8 +7,8 @@ extension ConfigurationReader {
     /// - Parameters:
     ///   - certificate: The variable with the path of the certificate.
     ///   - key: The variable with the path of the private key.
-    ///   - clients: The variable with the path of the CA certificates. Clients must then have a certificate of one of
-    ///     these CAs.
+    ///   - clients: The variable with the path of CA certificates. If the variable is set, clients must have a
+    ///     certificate of one of these CAs.
     /// - Returns: Nil if the listener speaks plain HTTP, or if there is a problem, which the reader records.
     mutating func certificate(
         in certificate: Variable<String?>,

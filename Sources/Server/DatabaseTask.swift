@@ -70,7 +70,7 @@ extension PostgresConfiguration {
     /// Gives the pool few connections and a long timeout, since operators' queries are rare and may read many rows.
     ///
     /// Background work uses the same limits, since it handles one application after the other. No prepared statement is
-    /// kept. PostgreSQL plans each query anew, so the plan fits the present contents of the tables.
+    /// kept. So PostgreSQL plans each query anew, and the plan fits the present contents of the tables.
     mutating func limitToAdministration() {
         pipelinedConnections = 1
         exclusiveConnections = 4
@@ -83,7 +83,7 @@ extension PostgresConfiguration {
     /// One further connection is for the statements with which the service records slow searches.
     ///
     /// `UserSearches` admits no more searches than there are connections. No prepared statement is kept, so PostgreSQL
-    /// plans each search for its values.
+    /// plans each search anew, for the values that it looks for.
     mutating func limitToSearches(_ searches: Limits.Searches) {
         pipelinedConnections = 1
         exclusiveConnections = searches.atOnce

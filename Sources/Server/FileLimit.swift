@@ -18,7 +18,9 @@ struct FileLimit {
     /// The maximum number of connections to all providers.
     var calls: Int { shared / 2 }
 
-    /// The number of open files that remain for connections, after those for PostgreSQL and everything else.
+    /// The number of open files that listeners and provider requests share.
+    ///
+    /// The other open files are for PostgreSQL and everything else.
     private var shared: Int { max(files - max(128, files / 8) - Self.filesOfDatabase * ownDatabases, 32) }
 
     /// The maximum number of open files for connections to the separate database of one application.

@@ -4,8 +4,8 @@ import ServiceLifecycle
 
 /// At start, logs how to create the first operator, if there is no operator yet.
 ///
-/// The log does not contain the link that creates the operator. A log has more readers, and is kept for longer, than
-/// the terminal of an operator who has the database's password.
+/// The log does not contain the link that creates the operator, since a log is stored and has many readers. It names
+/// the command that prints the link at the terminal.
 struct FirstOperatorService: Service {
     let operators: OperatorAdministration
     let logger: Logger

@@ -342,8 +342,9 @@ private struct DirectoryService: Service {
         }
     }
 
-    /// How many milliseconds only critical log lines are written after a refusal: longer than the process takes to
-    /// stop.
+    /// The milliseconds after a refusal in which only critical log lines are written.
+    ///
+    /// The process takes less time to stop. So no log line of a stopping service follows the message about the refusal.
     private static let farewell: Int64 = 3_600_000
 }
 

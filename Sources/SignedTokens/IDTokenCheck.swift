@@ -42,10 +42,10 @@ package struct IDTokenCheck: Sendable {
     ///
     /// - Parameters:
     ///   - token: The token as received.
-    ///   - key: The key whose id is in the token.
+    ///   - key: The public key whose id the token names.
     ///   - nonce: The nonce of the request, if it has one.
-    ///   - now: Unix seconds.
-    /// - Returns: The claims, and what remains to be checked.
+    ///   - now: The current time in Unix seconds.
+    /// - Returns: The claims, and the values for the remaining checks.
     /// - Throws: `credential_invalid`, `credential_expired`.
     package func accept(
         _ token: SignedToken,

@@ -24,7 +24,7 @@ package enum ServerNonce {
     ///   - random: Random bytes, as many as `randomBytes`.
     ///   - provider: The application's name for the provider.
     ///   - application: The application that may use the nonce.
-    ///   - now: Unix seconds.
+    ///   - now: The current time in Unix seconds.
     ///   - key: The key of the MAC.
     /// - Returns: The nonce.
     package static func make(
@@ -45,7 +45,8 @@ package enum ServerNonce {
     ///   - nonce: Any text.
     ///   - provider: The provider of the login.
     ///   - application: The application of the login.
-    ///   - now: Unix seconds. The clock of the issuing instance may be ahead by the tolerance of `IDTokenCheck`.
+    ///   - now: The current time in Unix seconds. The clock of the issuing instance may be ahead by the tolerance of
+    ///     `IDTokenCheck`.
     ///   - keys: The current key of the MAC and the former ones.
     /// - Returns: Whether the service issued the nonce. It may have been used.
     package static func isOurs(

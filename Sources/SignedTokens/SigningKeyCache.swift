@@ -40,7 +40,7 @@ package struct SigningKeyCache: Sendable {
     static let uselessAge: Duration = .seconds(48 * 3600)
     /// The minimum time from a fetch that did not bring the wanted key to the next fetch.
     ///
-    /// It is the same whatever key a token names.
+    /// The time applies to all keys together, whichever key a token names.
     static let pause: Duration = .seconds(60)
     /// The minimum time from a failed fetch to the next one while the cache has no keys.
     ///
@@ -70,7 +70,7 @@ package struct SigningKeyCache: Sendable {
     /// Whether a fetch is in progress.
     package var isFetching: Bool { fetch != nil }
 
-    /// Returns the decision about the key that a token names.
+    /// Returns the cached key that a token names, or what the caller must do to get it.
     ///
     /// After `fetch` and `keyAndFetch`, the caller must fetch.
     package mutating func key(_ id: String, at now: Instant) -> Decision {

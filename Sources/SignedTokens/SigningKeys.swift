@@ -13,7 +13,7 @@ package final class SigningKeys: Sendable {
         var nextID: UInt64 = 0
     }
 
-    /// The display name of the issuer.
+    /// The display name of the issuer of the ID tokens.
     private let issuer: String
     /// Fetches the members of the issuer's JWK set.
     private let fetchSet: @Sendable (_ deadline: ContinuousClock.Instant) async throws(Failure) -> [JSONObject]

@@ -307,11 +307,11 @@ struct LoginText {
 
 // MARK: - Single use
 
-/// The SQL expressions that let only one login attempt use a single-use credential (`SingleUseStep`).
+/// Generates the SQL that lets only one login attempt use a single-use credential (`SingleUseStep`).
 ///
-/// They also refuse a credential that was issued before the provider ended the app's access. A statement that creates a
-/// user may have waited for the erasure of the former user of the identity. The statement's own snapshot does not show
-/// that erasure, but the function `federation.has_ended` sees it.
+/// The SQL also refuses a credential that was issued before the app's access to the identity ended, for example because
+/// the user was erased. The erasure of an identity's former user may be committed while the statement waits to create a
+/// new user. The statement's own snapshot does not show that erasure, but the function `federation.has_ended` sees it.
 extension LoginText {
     private var nonce: SQL<LoginWrite> {
         """
@@ -345,8 +345,8 @@ extension LoginText {
 
     /// The SQL for the time at which the credential was issued, plus a second.
     ///
-    /// Providers report the time in whole seconds. A credential that was issued in the second in which the access ended
-    /// counts as issued after the end.
+    /// Providers report the time in whole seconds. A credential that was issued in the second in which the app's access
+    /// to the identity ended counts as issued after the end.
     private static var issued: SQL<LoginWrite> { "\(.issued) + interval '1 second'" }
 
     private var identityHash: SQL<LoginWrite> {

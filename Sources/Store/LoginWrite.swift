@@ -75,7 +75,7 @@ package struct LoginWrite: Sendable {
 package struct EncryptedToken: Sendable {
     package let kind: ProviderToken.Kind
     package let secret: EncryptedSecret
-    /// The expiry, in Unix seconds; nil if there is none or it is unknown.
+    /// The expiry of the token, in Unix seconds; nil if the token never expires, or if its expiry is unknown.
     package let expiresAt: Int64?
 
     package init(kind: ProviderToken.Kind, secret: EncryptedSecret, expiresAt: Int64?) {
@@ -181,7 +181,7 @@ extension Store {
 }
 
 extension Application {
-    /// Throws if the application lets clients create no users, not even with an invitation.
+    /// Throws if clients of the application may not create users, not even with an invitation.
     ///
     /// - Throws: `new_users_closed`.
     package func requireNewUsers() throws(Failure) {
@@ -262,18 +262,19 @@ extension PropertyValue {
 /// properties). Its CTEs (common table expressions) are:
 /// - `known`: the identity at the statement's start, with the values that the mapping wrote last. If the identity is
 ///   unknown and the application accepts no new users, the login is refused;
-/// - `before`: the user's current row, locked, and the values that the mapping gives to its properties. All later CTEs
-///   decide by these values alone, so all of them see that a user was disabled or edited meanwhile, or none does.
-///   `identity` waits for this lock: a deletion of a user locks the user first and the identities second, and another
-///   order would deadlock;
+/// - `before`: locks the user's row, and returns it with the values that the mapping gives to the user's properties.
+///   All later CTEs decide by these values alone, so all of them see that a user was disabled or edited meanwhile, or
+///   none does. `identity` waits for this lock: a deletion of a user locks the user first and the identities second,
+///   and another order would deadlock;
 /// - `room`: whether the user may have another session, if the application refuses logins beyond a maximum of sessions;
 /// - `factor`: whether a second factor is required before anything is written. For a pending login (`.finishing`), it
 ///   uses up the verified factor; see `FactorStep`;
 /// - `identity`: inserts the identity or updates its row. The row that wins the unique key decides which user logs in:
 ///   a fresh `object_id` is returned only by the insert that won. Some identities are neither updated nor returned:
-///   that of a disabled user, one that was revoked since a single-use credential was issued, and one that is not the
-///   locked user's, because it was linked to another user since the statement began. Others are not inserted: a banned
-///   one, and one that was erased while the statement waited for its user; the next run sees whether that was a ban;
+///   that of a disabled user, one that was revoked since a single-use credential was issued, and one that does not
+///   belong to the user of `before` any more, because it was linked to another user since the statement began. Others
+///   are not inserted: a banned one, and one that was erased while the statement waited for its user; the next run sees
+///   whether that was a ban;
 /// - `created`: inserts the user, if the identity was inserted;
 /// - `changed`: updates the user by the sync rules, if the identity's row was updated;
 /// - `seen`, `nonce`: only for a single-use credential (`.once`, `.finishing`). The first attempt that names the
@@ -284,12 +285,13 @@ extension PropertyValue {
 ///   `SessionEnding`.
 ///
 /// Each CTE finds its rows by a key whose value comes from a parameter or a scalar subquery, without a join. So the
-/// key's index is used whatever the planner's statistics say. A join would be planned by the statistics, and with those
-/// of a one-row table, a full scan of another table costs no more than a look-up.
+/// key's index is used whatever the planner's statistics say. PostgreSQL plans a join by the statistics. If these say
+/// that one table has a single row, PostgreSQL may scan the whole of the other table, since it expects a scan to cost
+/// no more than a look-up.
 ///
 /// A statement sees the snapshot of its start. So a login that lost the race to create a user finds the winner's
-/// identity but not yet the winner's user, and `person` is empty although no user is disabled. Then `Store.login` runs
-/// the statement again.
+/// identity but not yet the winner's user, and the CTE `person`, which has the created or changed user, is empty
+/// although no user is disabled. Then `Store.login` runs the statement again.
 package struct LoginStatement: Sendable {
     /// A property that the mapping plan writes, with the type of its column.
     package struct Target: Sendable {

@@ -53,9 +53,10 @@ extension Store {
     ///
     /// - Parameters:
     ///   - client: The client of the target database.
-    ///   - deployment: The deployment to which the database belongs; nil for the main database. The script sets the id
-    ///     with `set local` in its first transaction, which reads the id. A setting of the whole session would be lost
-    ///     if a pooler used another session for the next transaction.
+    ///   - deployment: The deployment to which the database belongs; nil for the main database. This method inserts a
+    ///     `set local` with the id into the first transaction of schema.sql, which reads the id. If the id were set for
+    ///     the session before that transaction, it would be lost when a pooler uses another session for the
+    ///     transaction.
     /// - Throws: `PostgresError`; `internal` for a file without a first transaction.
     static func applySchema(by client: PostgresClient, of deployment: UUID? = nil) async throws {
         var script = String(decoding: EmbeddedFiles.schema, as: UTF8.self)

@@ -78,8 +78,8 @@ struct PropertyWrites<Input> {
     /// rule `untilEdited`, `t0`, `t1`, … are the values in the locked row of the user, and `written` is the record of
     /// the values that the mapping wrote last.
     ///
-    /// The update needs each value several times. If it repeated their expressions, the statement's text would be
-    /// longer, and every connection keeps that text.
+    /// The update needs each value several times. If it repeated the expressions of the values, the statement's text
+    /// would be longer, and every connection keeps that text.
     var current: [SQL<Input>] {
         updated.enumerated().map { "\(newValue($0.element)) as n\(unsafeRaw: String($0.offset))" }
             + ["(u.dynamic - \(cleared)) || \(dynamic) as dynamic"]
@@ -98,8 +98,8 @@ struct PropertyWrites<Input> {
     ///
     /// The object has the new value of each property that its sync rule lets this login write, and the recorded old
     /// value of each other property. The record in `before` decides which properties this login may write, although the
-    /// identity may have a newer record: another login may have written while this one waited for the user. If this
-    /// login recorded a value that it did not write, the property would count as edited for ever.
+    /// identity may have a newer record: another login may have written while this one waited for the lock on the
+    /// user's row. If this login recorded a value that it did not write, the property would count as edited for ever.
     var nextWritten: SQL<Input>? {
         guard !tracked.isEmpty else { return nil }
         let mayWrite = tracked.enumerated().map { offset, index in
@@ -142,9 +142,9 @@ struct PropertyWrites<Input> {
 
     /// Returns the SQL of the value that an update gives to a property; NULL if the update empties the property.
     ///
-    /// A provider does not change the address of a user who has a password or has confirmed the address (decision D6,
-    /// T-30): mails that protect the account go to this address. If another property is the login name, a provider does
-    /// not change it either for a user who has a password.
+    /// A provider does not change the e-mail address of a user who has a password or has confirmed the address
+    /// (decision D6, T-30): mails that protect the account go to this address. If another property holds the login
+    /// names, a provider does not change that property of a user who has a password.
     private func newValue(_ index: Int) -> SQL<Input> {
         guard targets[index].name == .email else {
             guard targets[index].name == identityProperty else { return ruledValue(index) }

@@ -92,9 +92,9 @@ extension Store {
         return try await query(text.bound(to: once), of: application).count == 1
     }
 
-    /// Returns the attempt that used up a value (``SingleUse/owner``).
+    /// Returns the id of the login attempt that used up a value (``SingleUse/owner``).
     ///
-    /// - Returns: The attempt; nil when the value was not used, or its use has been purged.
+    /// - Returns: The id; nil when the value was not used, or its use has been purged.
     /// - Throws: `store_unavailable` and similar failures.
     package func owner(
         of kind: SingleUseKind,
@@ -197,8 +197,9 @@ extension Store {
     }
 }
 
-/// Apps whose login dialogs open without a `code_challenge` for a while, because the provider has lost the challenge of
-/// an earlier dialog.
+/// Records for which apps login dialogs open without a PKCE challenge (`code_challenge`) for a while.
+///
+/// The provider of such an app has lost the challenge of an earlier dialog.
 extension Store {
     /// Records that the provider has lost the PKCE challenge of a login dialog of an app.
     ///

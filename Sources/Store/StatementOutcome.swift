@@ -9,7 +9,7 @@ package enum StatementOutcome<Value> {
     /// Statements that are made anew from the current configuration may succeed.
     case outdated(Failure)
 
-    /// Returns the value of statements that succeeded, or throws the failure of an outdated configuration.
+    /// Returns the value if the statements succeeded; throws the failure if their configuration was outdated.
     ///
     /// This is for callers that do not retry.
     package func get() throws(Failure) -> Value {

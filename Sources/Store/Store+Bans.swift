@@ -78,7 +78,7 @@ extension Store {
 extension PostgresConnection {
     /// Bans identities that are about to be removed from a disabled user, so that they cannot create a new user.
     ///
-    /// The caller has locked the user. The identities of a user who is not disabled are not banned.
+    /// The caller must have locked the user's row. The identities of a user who is not disabled are not banned.
     ///
     /// - Returns: Whether the identities are banned.
     func ban(
@@ -118,7 +118,7 @@ extension PostgresConnection {
         return lifted.affectedRows ?? 0
     }
 
-    /// Returns whether an identity is banned, by its hash.
+    /// Returns whether the identity with the given hash is banned.
     func isBanned(_ hash: [UInt8], schema: String) async throws(PostgresError) -> Bool {
         let found = try await query(
             """
@@ -130,7 +130,9 @@ extension PostgresConnection {
     }
 }
 
-/// The key for the hashes of banned identities. The installation has one key, which never changes.
+/// Stores the key with which banned identities are hashed.
+///
+/// The installation has one key, which never changes.
 extension Store {
     /// Returns the encrypted key for the hashes of banned identities; nil before its first use.
     package func banKey() async throws(Failure) -> EncryptedSecret? {

@@ -107,7 +107,7 @@ extension Store {
         )
     }
 
-    /// Replaces the key that signs an application's tokens, and deletes keys that no valid token can be signed with.
+    /// Replaces the key that signs an application's tokens, and deletes former keys whose tokens have all expired.
     ///
     /// - Parameters:
     ///   - key: The new key.

@@ -36,7 +36,7 @@ extension Store {
         return await diagnosis(ofLackingTables: error, of: application)
     }
 
-    /// Returns the failure for an error caused by values, by load, or by an unavailable database.
+    /// Returns the failure for an error caused by unsuitable values, by overload, or by an unavailable database.
     private func passingFailure(of error: PostgresError, in application: Application?) async -> Failure {
         switch error.handling {
         case .constraintViolation:
@@ -113,8 +113,7 @@ extension Store {
         return Failure(.constraintViolation, message, details: details, cause: "\(error)")
     }
 
-    /// Returns the failure for a write of a client's values that leaves a required property empty; nil for all other
-    /// errors.
+    /// Returns the failure if a client's write leaves a required property of a user empty; nil for all other errors.
     func userWriteFailure(of error: PostgresError, in application: Application) async -> Failure? {
         guard case .server(let server) = error, server.sqlState == "23502",
             let column = await columns(of: server, in: application)?.first

@@ -8,8 +8,8 @@ import Glibc
 /// tests do not exhaust the server's connections. Therefore a test that has one database must not ask for a second one,
 /// or tests could wait for each other forever.
 ///
-/// If `FEDERATION_TEST_CITUS_WORKERS` contains URLs of further servers, separated by commas, the cluster is a Citus
-/// coordinator. Each database then exists on all servers, and the further servers are registered as nodes.
+/// If `FEDERATION_TEST_CITUS_WORKERS` contains URLs of further servers, separated by commas, the first server is a
+/// Citus coordinator. Each database then exists on all servers, and the further servers are registered as nodes.
 ///
 /// - Parameters:
 ///   - template: The initial contents.

@@ -46,7 +46,7 @@ package final class FaultyProxy: Sendable {
         case hang
     }
 
-    /// The counters since the start.
+    /// Counts the connections and the bytes since the start of the proxy.
     package struct Traffic: Sendable {
         /// The number of connections accepted.
         package var accepted = 0
@@ -157,7 +157,7 @@ package final class FaultyProxy: Sendable {
         }
     }
 
-    /// The current counters.
+    /// The numbers of connections and bytes so far.
     package var traffic: Traffic { rules.withLockedValue { $0.traffic } }
 
     // MARK: Connections

@@ -2,7 +2,9 @@ import Glibc
 import NIOCore
 import NIOPosix
 
-/// Connections over the loopback interface on event loops of the tests, separate from those of the code under test.
+/// Opens connections over the loopback interface.
+///
+/// They run on event loops of the tests, which the code under test does not use.
 enum Loopback {
     static let group: MultiThreadedEventLoopGroup = {
         raiseDescriptorLimit()

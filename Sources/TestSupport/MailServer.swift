@@ -30,7 +30,8 @@ package struct MailServer: Sendable {
     ///
     /// - Parameters:
     ///   - security: How connections are encrypted.
-    ///   - certificate: The path of a certificate without `.pem`. The key has the same path with `.key`.
+    ///   - certificate: The common path of two files, without their extensions: the certificate ends with `.pem`, and
+    ///     its private key with `.key`.
     ///   - login: The credentials that the server requires, if any.
     ///   - port: The port; `nil` for a free one.
     /// - Returns: The server.

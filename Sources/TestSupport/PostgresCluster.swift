@@ -55,7 +55,7 @@ package struct PostgresCluster: Sendable {
         try await database().psql(sql)
     }
 
-    /// Creates a database and fills it.
+    /// Creates a database, and fills it with the contents of the template.
     package func createDatabase(_ name: String, _ template: DatabaseTemplate = .schema) async throws -> TestDatabase {
         try await psql("CREATE DATABASE \"\(name)\"")
         let created = database(name)

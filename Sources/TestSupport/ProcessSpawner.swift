@@ -21,7 +21,7 @@ enum ProcessSpawner {
         return pool
     }()
 
-    /// A started program, and the ends of its output pipes from which its output is read.
+    /// A started program, and the descriptors from which its standard output and standard error are read.
     struct Child {
         let pid: pid_t
         let output: Int32

@@ -30,7 +30,7 @@ package struct ProcessUsage: Sendable {
         openDescriptors = try FileManager.default.contentsOfDirectory(atPath: "/proc/\(pid)/fd").count
     }
 
-    /// Returns the processor time of a process's threads whose name has this prefix.
+    /// Returns the processor time of some threads of a process: those whose names begin with the given text.
     ///
     /// - Throws: An error of the file system when there is no such process.
     package static func processorTime(of pid: Int32, ofThreads name: String) throws -> Duration {

@@ -23,7 +23,9 @@ final class ProxyRelay: ChannelInboundHandler {
     private var partner: (any Channel)?
     private let rules: NIOLockedValueBox<ProxyRules>
     private var progress = CutProgress()
-    /// The bytes, ends and cuts that are held back, in their order, each with the time at which it is due.
+    /// The held-back events in their order, each with the time at which it is due.
+    ///
+    /// An event is a number of bytes, an orderly end of the connection, or a cut.
     private var held: CircularBuffer<(due: NIODeadline, event: Event)> = []
     private var context: ChannelHandlerContext?
 
@@ -54,7 +56,7 @@ final class ProxyRelay: ChannelInboundHandler {
         if let cut { hand(on: .cut(cut)) }
     }
 
-    /// Closes the target channel for output after all data that is held back.
+    /// Closes the target channel for output, after all held-back data has been forwarded.
     func finish() { hand(on: .end) }
 
     func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {

@@ -34,7 +34,7 @@ struct Consumer {
     ///   - url: The URL without a query.
     ///   - token: The user's access token, if there is one.
     ///   - nonce: A value that is never used twice.
-    ///   - timestamp: Unix seconds.
+    ///   - timestamp: The current time in Unix seconds.
     /// - Returns: The header's value. It contains no secret, but it authorizes this one request.
     func authorization(
         of request: TwitterRequest,

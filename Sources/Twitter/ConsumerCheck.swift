@@ -12,7 +12,7 @@ extension TwitterClient {
     ///   - consumerKey: The consumer key of the app.
     ///   - consumerSecret: The consumer secret.
     ///   - application: The application of the app.
-    ///   - deadline: The moment at which the check must be done.
+    ///   - deadline: The moment by which the check must be done.
     /// - Throws: `provider_misconfigured` if Twitter refuses the key or the secret; `provider_rate_limited`,
     ///   `provider_unavailable`, `provider_timeout`, `provider_bad_reply`, `overloaded`.
     package func checkConsumer(

@@ -21,7 +21,7 @@ enum OAuthSignature {
 
     /// Returns the signing key (§3.4.2).
     ///
-    /// If the request has no token, there is no token secret.
+    /// `tokenSecret` is nil for a request without an access token.
     static func key(consumerSecret: String, tokenSecret: String?) -> String {
         PercentEncoding.encode(consumerSecret) + "&" + PercentEncoding.encode(tokenSecret ?? "")
     }

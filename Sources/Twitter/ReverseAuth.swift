@@ -12,7 +12,7 @@ extension TwitterClient {
     ///   - consumerKey: The consumer key of the app.
     ///   - consumerSecret: The consumer secret.
     ///   - application: The application of the app.
-    ///   - deadline: The moment at which the request must be done.
+    ///   - deadline: The moment by which the request must be done.
     /// - Returns: The text that the client sends to Twitter as `x_reverse_auth_parameters`. It begins with `OAuth `.
     /// - Throws: `provider_misconfigured`, `provider_rate_limited`, `provider_unavailable`, `provider_timeout`,
     ///   `provider_bad_reply`, `overloaded`.

@@ -25,7 +25,7 @@ package final class TwitterClient: Sendable {
 
     /// Sends a request and records the outcome for the circuit breaker.
     ///
-    /// If `repeats` is true and the request failed for a passing reason, it is retried once. Each attempt has a new
+    /// If `repeats` is true and the request failed for a temporary reason, it is retried once. Each attempt has a new
     /// signature, so no nonce is sent twice (decision D13).
     ///
     /// - Parameters:
@@ -33,7 +33,7 @@ package final class TwitterClient: Sendable {
     ///   - application: The application of the consumer. Each application has a circuit breaker of its own.
     ///   - subject: The kind of request. Each kind has a circuit breaker of its own.
     ///   - repeats: Whether the request may be retried.
-    ///   - deadline: The moment at which the request must be done.
+    ///   - deadline: The moment by which the request must be done.
     ///   - question: Sends the request and reads the response.
     /// - Returns: The result of `question`.
     /// - Throws: The failure of the last attempt.

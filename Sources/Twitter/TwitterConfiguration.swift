@@ -1,7 +1,7 @@
 package import Curl
 import Providers
 
-/// The address of Twitter's API, and the timeouts of calls.
+/// The URL of Twitter's API, and the timeouts of requests to it.
 package struct TwitterConfiguration: Sendable {
     /// The scheme, host and port of Twitter's API.
     ///
@@ -22,7 +22,7 @@ package struct TwitterConfiguration: Sendable {
     /// The maximum size of a decoded response in bytes.
     package let maxReplyBytes: Int
 
-    /// Twitter's default address, and the timeouts of decisions D8 and D9.
+    /// The default URL of Twitter's API, and the default timeouts (decisions D8 and D9).
     package enum Default {
         package static let baseURL = "https://api.twitter.com"
         package static let callMilliseconds = 2500

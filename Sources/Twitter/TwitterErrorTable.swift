@@ -9,11 +9,11 @@ internal import Providers
 struct TwitterErrorTable {
     /// The credentials to which Twitter's error refers.
     enum Subject {
-        /// The user's token, or the app's consumer key and secret.
+        /// The request has the user's token and the app's consumer key and secret. Twitter may refuse any of them.
         case userToken
-        /// Only the app's consumer key and secret.
+        /// The request has only the app's consumer key and secret.
         ///
-        /// The operator must then correct the configuration.
+        /// If Twitter refuses them, the operator must correct the configuration.
         case consumer
     }
 

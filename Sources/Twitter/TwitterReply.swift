@@ -12,7 +12,7 @@ struct TwitterReply {
 
     /// Creates the response from an HTTP response.
     ///
-    /// `now` is in Unix seconds.
+    /// `now` is the current time in Unix seconds.
     init(_ reply: HTTPReply, now: Int64) {
         status = reply.status
         body = reply.body

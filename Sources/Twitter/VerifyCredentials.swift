@@ -13,7 +13,7 @@ package struct TwitterUser: Sendable {
 extension TwitterClient {
     /// Returns the user to whom an access token belongs (docs/protocols/twitter.md §1).
     ///
-    /// If the request fails for a passing reason, it is retried once before the deadline, with a new signature.
+    /// If the request fails for a temporary reason, it is retried once before the deadline, with a new signature.
     ///
     /// - Parameters:
     ///   - accessToken: The access token as the client sent it.
@@ -21,7 +21,7 @@ extension TwitterClient {
     ///   - consumerKey: The consumer key of the app. A token of another app is refused.
     ///   - consumerSecret: The consumer secret.
     ///   - application: The application of the login.
-    ///   - deadline: The moment at which the requests must be done.
+    ///   - deadline: The moment by which the requests must be done.
     /// - Returns: The user. The profile has `email` if the app may read it and the user has a confirmed one.
     /// - Throws: `credential_invalid`, `user_action_required`, `provider_misconfigured`, `provider_rate_limited`,
     ///   `provider_unavailable`, `provider_timeout`, `provider_bad_reply`, `overloaded`.

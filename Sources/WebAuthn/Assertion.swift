@@ -27,7 +27,7 @@ package struct AssertionResponse: Sendable {
     }
 }
 
-/// The stored properties of a passkey that an assertion is verified with.
+/// What is stored about a passkey and is needed to verify an assertion.
 package struct Passkey: Sendable {
     package let credentialID: [UInt8]
     /// The passkey's public key: a COSE key in the form of `CredentialPublicKey.bytes`.

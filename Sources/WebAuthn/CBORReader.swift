@@ -1,4 +1,4 @@
-/// The bytes are not CBOR in the canonical form of CTAP2, or not the item that the caller expected.
+/// The error for bytes that are not CBOR in the canonical form of CTAP2, or not the item that the caller expected.
 struct CBORError: Error {}
 
 /// Reads CBOR (RFC 8949), item by item; the caller says which kind of item must follow.
@@ -47,7 +47,9 @@ struct CBORReader {
         return text
     }
 
-    /// Reads the head of a map; returns the number of its pairs of keys and values, which follow.
+    /// Reads the head of a map, and returns the number of its members.
+    ///
+    /// The members follow the head. Each is a key and a value.
     mutating func map() throws(CBORError) -> Int {
         let (kind, argument) = try head()
         guard kind == .map else { throw CBORError() }

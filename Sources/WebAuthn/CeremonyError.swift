@@ -7,14 +7,13 @@ package enum CeremonyError: String, Error, Sendable, CaseIterable {
     case malformedClientData = "malformed_client_data"
     case malformedAttestation = "malformed_attestation"
     case malformedAuthenticatorData = "malformed_authenticator_data"
-    /// The key has an algorithm that was not offered, or is not valid for its algorithm.
+    /// The public key is for an algorithm that was not offered, or is not a valid key of its algorithm.
     case unsupportedKey = "unsupported_key"
-    /// The client data are for the other ceremony: for an assertion although a registration was expected, or the
-    /// reverse.
+    /// The client data are for an assertion although a registration was expected, or the reverse.
     case wrongType = "wrong_type"
     case wrongChallenge = "wrong_challenge"
     case wrongOrigin = "wrong_origin"
-    /// The ceremony took place in a frame of a page of another origin.
+    /// The ceremony took place in a frame that a page of another origin embeds.
     case embedded = "embedded"
     case wrongRelyingParty = "wrong_relying_party"
     case userAbsent = "user_absent"

@@ -6,7 +6,7 @@ package struct PasskeyUser: Sendable {
     ///
     /// The authenticator returns the handle with assertions.
     package let handle: [UInt8]
-    /// The name that the authenticator shows beside the relying party's name, such as an address.
+    /// The name that the authenticator shows beside the relying party's name, such as the user's e-mail address.
     package let name: String
     package let displayName: String
 
@@ -17,7 +17,7 @@ package struct PasskeyUser: Sendable {
     }
 }
 
-/// A passkey that may be used in an assertion, or is excluded from a registration.
+/// A passkey in the options for a client: one that may be used in an assertion, or is excluded from a registration.
 package struct PasskeyDescriptor: Sendable {
     package let id: [UInt8]
     package let transports: [Transport]
@@ -55,7 +55,7 @@ extension RelyingParty {
     ///   - challenge: At least 16 random bytes, for a single use.
     ///   - user: The user of the new passkey.
     ///   - excluding: The passkeys that the user has.
-    ///   - residentKey: Required for a login that begins without a login name.
+    ///   - residentKey: Whether the passkey must be discoverable. A login without a login name needs `required`.
     ///   - timeout: The time in seconds for which the client waits.
     /// - Returns: The options.
     package func creationOptions(

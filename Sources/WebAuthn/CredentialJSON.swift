@@ -26,7 +26,7 @@ struct CredentialJSON {
         return try Self.bytes(text, atMost: limit)
     }
 
-    /// Decodes a base64url text, whose size is checked first.
+    /// Decodes a base64url text, after checking that the result has at most `limit` bytes.
     static func bytes(_ text: String, atMost limit: Int) throws(CeremonyError) -> [UInt8] {
         guard text.utf8.count <= (limit * 4 + 2) / 3, let bytes = Base64URL.decode(text.utf8) else {
             throw .malformedCredential

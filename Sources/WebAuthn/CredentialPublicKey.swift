@@ -14,7 +14,7 @@ package enum SignatureAlgorithm: Int64, Sendable, CaseIterable {
 /// The public key of a passkey, read from a COSE key (docs/protocols/webauthn.md §5).
 package struct CredentialPublicKey: Sendable {
     package let algorithm: SignatureAlgorithm
-    /// The COSE key in CTAP2's canonical form, regardless of the received order of members.
+    /// The COSE key in CTAP2's canonical form, even if its members were received in another order.
     package let bytes: [UInt8]
     private let key: Key
 

@@ -7,12 +7,14 @@ package struct RegisteredPasskey: Sendable {
     package let publicKey: CredentialPublicKey
     package let signCount: UInt32
     package let isUserVerified: Bool
-    /// Whether the passkey's provider can copy the passkey; the value never changes.
+    /// Whether the passkey can be copied to other devices or to a backup, as the authenticator reports.
+    ///
+    /// The value never changes.
     package let isBackupEligible: Bool
     package let isBackedUp: Bool
     /// The model of the authenticator, as the authenticator claims, 16 bytes; all zeros for no claim.
     package let aaguid: [UInt8]
-    /// The known transports that the client lists, in the order of `Transport`.
+    /// The transports that the client lists, without unknown ones, in the order of the cases of `Transport`.
     package let transports: [Transport]
     /// Whether the passkey is discoverable (found without its id); nil when the client does not tell.
     package let isDiscoverable: Bool?
@@ -21,7 +23,7 @@ package struct RegisteredPasskey: Sendable {
 extension RelyingParty {
     /// Verifies a RegistrationResponseJSON (WebAuthn 7.1).
     ///
-    /// The caller checks, when it stores the credential, whether a user has it already (step 26).
+    /// When the caller stores the credential, it must check whether a user already has this credential (step 26).
     ///
     /// - Parameters:
     ///   - credential: The JSON of the client's `toJSON()`.

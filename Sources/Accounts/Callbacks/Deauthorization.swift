@@ -9,7 +9,7 @@ import Store
 package struct Deauthorizations: Sendable {
     let store: Store
 
-    /// Handles the deauthorization of an app by a user.
+    /// Handles a callback that reports that a user has removed the app at the provider.
     ///
     /// An application may have several providers with the same app. At each of them, marks the user's identity as
     /// revoked, and deletes its kept token. Ends the sessions of the identity if the provider's options say so.

@@ -26,7 +26,8 @@ package struct DeletionStatus: Sendable {
     package let state: State
 }
 
-/// Callbacks of providers that request the deletion of a user's data.
+/// Handles the callbacks by which providers request the deletion of a user's data, and returns the status of each
+/// request.
 package struct DeletionRequests: Sendable {
     let store: Store
     let erasures: Erasures

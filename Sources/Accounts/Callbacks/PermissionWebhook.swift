@@ -34,12 +34,12 @@ package struct PermissionWebhooks: Sendable {
 
     /// Handles a webhook: granted and revoked permissions of users, and removals of the app.
     ///
-    /// Writes each event in a transaction of its own, and accepts events twice and in any order. If an event cannot be
-    /// written, the provider sends all of them again, so nothing is lost.
+    /// Writes each event in a transaction of its own. Events may come repeatedly and in any order. If an event cannot
+    /// be written, the provider sends all of them again, so nothing is lost.
     ///
     /// - Parameters:
     ///   - body: The bytes as received.
-    ///   - header: Returns the value of the header with a name.
+    ///   - header: Returns the value of a header, given the header's name.
     ///   - provider: The provider that calls.
     ///   - loaded: The application.
     ///   - logger: The logger of the request.

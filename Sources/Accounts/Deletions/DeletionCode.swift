@@ -24,7 +24,7 @@ extension NewDeletionRequest {
     ///   - identity: The identity whose data is to be erased.
     ///   - call: A SHA-256 that identifies the callback or the id. A repeated callback has the same hash, so it creates
     ///     no second request.
-    ///   - issued: Unix seconds at which the callback was signed.
+    ///   - issued: The time, in Unix seconds, at which the callback was signed.
     ///   - days: The days until the erasure.
     ///   - random: Makes the code.
     package init(of identity: IdentityKey, in call: [UInt8], issued: Int64, days: Int64, random: RandomSource) {

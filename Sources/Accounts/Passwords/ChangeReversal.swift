@@ -6,7 +6,7 @@ import Messaging
 import Passwords
 import Store
 
-/// Undoes changes of an account, at the request of the reader of the account's former e-mail address.
+/// Undoes changes of an account, at the request of the user who reads the mails to the account's former e-mail address.
 ///
 /// So the owner of an account can undo what a thief of the account has changed.
 package struct ChangeReversal: Sendable {
@@ -18,7 +18,7 @@ package struct ChangeReversal: Sendable {
     let events: EventLog
     let limits: Limits
 
-    /// Undoes changes of an account, by the link in a notice that was mailed to the former address.
+    /// Undoes changes of an account, by the link in a notice that was mailed to the account's former e-mail address.
     ///
     /// Undoes the change that the notice reported, and all later ones. The account has the former address and the
     /// former identities again, and gets a new password. All sessions and links end. One log line tells the outcome. A

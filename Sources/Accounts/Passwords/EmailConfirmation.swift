@@ -29,7 +29,7 @@ package struct EmailConfirmation: Sendable {
     /// flood a mailbox.
     ///
     /// - Parameters:
-    ///   - user: The user of the address.
+    ///   - user: The user whose address is to be confirmed.
     ///   - source: The source of the change, for the rate limit. Nil if the mail is not counted here: a registration
     ///     has counted it already, and a server's mails are not counted.
     ///   - loaded: The application.
@@ -115,9 +115,10 @@ package struct EmailConfirmation: Sendable {
 
     /// Confirms the address to which a link was mailed, and enables a user whose confirmation was pending.
     ///
-    /// Another user may have registered the address and chosen the password. So the reader of the mail sends that
-    /// password or sets a new one. To set a new one is a password reset: it ends the other user's sessions and login
-    /// methods.
+    /// The account may have been registered by another user, who chose its password but does not own the address. So
+    /// the link alone is not enough. The user who opens it also sends the account's password, which shows that the
+    /// account is theirs, or sets a new password. A new password is a password reset: it ends the other user's sessions
+    /// and login methods.
     ///
     /// One log line tells the outcome.
     ///

@@ -12,7 +12,7 @@ package struct LinkFactorQuestion: Sendable {
     /// The encrypted pending operation, which the client sends back with the factor.
     package let pending: Secret
     package let factor: Factor
-    /// The masked address or phone number to which a code was sent.
+    /// The masked e-mail address or phone number to which a code was sent.
     package let sentTo: String?
     /// The options for the browser's request to use a passkey (PublicKeyCredentialRequestOptions); nil without a
     /// passkey.
@@ -185,7 +185,7 @@ package final class LinkFactors: Sendable {
     /// Returns the second factors that are accepted for a mailed link; nil if the link requires none.
     ///
     /// A code by mail is not accepted if it goes to the mailbox to which the link was sent, in any spelling of the
-    /// address. It would only show the access to that mailbox again.
+    /// address. Such a code would only show again that the user has access to that mailbox.
     private func factors(of link: Link, in application: Application) async throws(Failure) -> [StoredFactor]? {
         let factors = try await store.factors(ofLink: link.hash, for: link.purpose, in: application)
         let mailbox = EmailAddress(link.token.email)?.mailbox

@@ -5,7 +5,7 @@ import Secrets
 package import Store
 
 extension PasswordVerifier {
-    /// Checks a new password against the policy and returns it hashed for storage.
+    /// Checks a new password against the policy, and returns the hash to store.
     ///
     /// - Parameters:
     ///   - password: The user's choice.
@@ -40,7 +40,9 @@ extension PasswordVerifier {
         )
     }
 
-    /// Verifies a password; without a stored password, does the same work and never matches.
+    /// Verifies a password against the stored one.
+    ///
+    /// If there is no stored password, the method does the same work, and the password never matches.
     ///
     /// - Throws: `overloaded`; `internal` if the master key of the stored hash is missing.
     package func verify(

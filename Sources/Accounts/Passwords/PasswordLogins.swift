@@ -34,7 +34,7 @@ package struct PasswordLogin: Sendable {
     }
 }
 
-/// Logins by login name and password.
+/// Logs users in by login name and password.
 ///
 /// The login name is the e-mail address, unless the application uses another property of the user as login name.
 package struct PasswordLogins: Sendable {

@@ -34,10 +34,11 @@ package struct PasswordReset: Sendable {
 
     package var canSend: Bool { links.canSend }
 
-    /// Mails a link that sets a new password to the user with a login name.
+    /// Sends a mail with a link that sets a new password, to the user who has the given login name.
     ///
     /// The response does not show whether the login name exists, unless the application allows that. A user without a
-    /// password gets no link: an address from a provider is unverified (decision D6).
+    /// password gets no link: the e-mail address may come from a provider, and this service has not verified that it is
+    /// the user's (decision D6).
     ///
     /// - Throws: `mail_off`, `too_many_attempts`, `overloaded`; `login_unknown` if the application allows it.
     package func restorePassword(
@@ -81,8 +82,9 @@ package struct PasswordReset: Sendable {
 
     /// Sets a new password by a mailed link, ends all sessions and links of the user, and removes the identities.
     ///
-    /// Another user may have linked the identities. They stay only if the user has stated that they are the user's own.
-    /// One log line tells the outcome, and a mail tells that the password has changed.
+    /// The identities may have been linked by another user, who had access to the account. They stay only if the user
+    /// who opened the link has stated that the identities are their own. One log line tells the outcome, and a mail
+    /// tells that the password has changed.
     ///
     /// - Parameters:
     ///   - token: The token of the link.
@@ -200,7 +202,7 @@ package struct PasswordReset: Sendable {
         return login
     }
 
-    /// Returns the stored token of a link that its reader has opened.
+    /// Returns the stored token of a mailed link that a user has opened.
     package func emailToken(
         by token: String,
         for purpose: EmailTokenPurpose,

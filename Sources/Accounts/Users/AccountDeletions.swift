@@ -6,9 +6,9 @@ import Messaging
 import Secrets
 import Store
 
-/// Deletions of accounts, by servers or by the users themselves.
+/// Deletes accounts, at the request of a server or of the users themselves.
 ///
-/// App stores require of every app that users can delete their own accounts.
+/// App stores require that users can delete their own accounts in every app.
 package struct AccountDeletions: Sendable {
     let store: Store
     let sessions: Sessions
@@ -38,9 +38,9 @@ package struct AccountDeletions: Sendable {
     ///   - loaded: The application.
     ///   - logger: The logger of the request.
     /// - Returns: The time of the erasure, past or future, in milliseconds since 1970 UTC.
-    /// - Throws: `session_invalid`, `reauthentication_required`; `deletion_forbidden` for every other id, whether it
-    ///   exists or not (T-117), and if the application does not let users delete their account; for servers
-    ///   `not_found`, and `conflict` while rows of the operator's own tables refer to the user.
+    /// - Throws: `session_invalid`, `reauthentication_required`; `deletion_forbidden` for every id that is not the
+    ///   session's user, whether it exists or not (T-117), and if the application does not let users delete their
+    ///   account; for servers `not_found`, and `conflict` while rows of the operator's own tables refer to the user.
     package func delete(
         _ id: ObjectID?,
         token: SessionToken?,

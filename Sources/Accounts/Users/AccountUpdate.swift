@@ -7,7 +7,9 @@ package import Messaging
 import Passwords
 import Store
 
-/// Changes of users to their own record; for other records, see ``OtherRecords``.
+/// Changes a user's record, at the request of that user.
+///
+/// See ``OtherRecords`` for changes of another user's record.
 package struct AccountUpdate: Sendable {
     let store: Store
     let others: OtherRecords
@@ -31,7 +33,8 @@ package struct AccountUpdate: Sendable {
     ///
     /// The e-mail address (the target of mailed links), the login name and the password are protected. Their change
     /// requires `currentPassword` or a recent authentication of the session's user, unless the application accepts any
-    /// session. A mail tells the former address of a new address or login name, with a link that undoes the change.
+    /// session. If the e-mail address or the login name changes, the service sends a mail to the former e-mail address,
+    /// with a link that undoes the change.
     ///
     /// A new login name counts as a registration against the rate limit, since the response tells whether the name is
     /// taken.
@@ -161,9 +164,9 @@ package struct AccountUpdate: Sendable {
 }
 
 extension Notices {
-    /// Returns the mail that tells the user's former address about a change and has a link to undo the change.
+    /// Returns the mail to the user's former e-mail address that reports a change and contains a link to undo it.
     ///
-    /// The mail tells of a new e-mail address, or else of a new login name. Nil if the record changes neither.
+    /// The mail reports a new e-mail address, or else a new login name. Nil if the record changes neither.
     ///
     /// - Throws: `email_invalid`, `value_not_convertible`, `store_unavailable` and similar errors.
     func announcement(

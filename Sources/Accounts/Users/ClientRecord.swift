@@ -7,9 +7,9 @@ import Store
 /// The members of a user's record, as a client, a server or an operator sent it: values of properties, and other
 /// members.
 ///
-/// The sender decides which properties are written. Users write those properties of their own record that clients may
-/// write. In another user's record, they write only such properties that are also visible to others. A server writes
-/// all properties.
+/// Which properties are written depends on the sender. A server or an operator writes all properties. A user writes
+/// only properties that clients may write. In another user's record, the user writes only those of them that are also
+/// visible to others.
 ///
 /// Clients send back whole user objects that they received from this service (docs/protocols/backendless.md §2.1). So
 /// two kinds of members are ignored without an error: system members in any spelling, and properties that clients may
@@ -135,7 +135,9 @@ struct ClientRecord {
         return text.isEmpty ? nil : Secret(text)
     }
 
-    /// The names of members of user objects that are not properties, in this service or in Backendless.
+    /// The names of system members: the members of user objects that are not properties.
+    ///
+    /// The list has the system members of this service and those of Backendless.
     ///
     /// The names are in lower case without `_` and `-`.
     private static let system: Set<String> = [
@@ -144,7 +146,9 @@ struct ClientRecord {
         "usertoken", "usercreated", "missingpermissions",
     ]
 
-    /// Returns whether a name is, in any spelling, that of a system member, which is not a property.
+    /// Returns whether a name is that of a system member, in any spelling.
+    ///
+    /// System members are the members of user objects that are not properties.
     ///
     /// Names with two leading underscores, such as `___class`, are markers of client SDKs and count as system members.
     private static func isSystem(_ name: String) -> Bool {
@@ -243,7 +247,7 @@ extension Failure {
         )
     }
 
-    /// The maximum number of names in a message; `errorData` has all.
+    /// The maximum number of property names in an error message; `errorData` has all names.
     private static let maxNames = 5
 
     /// Returns the failure for a record with undeclared properties.

@@ -33,9 +33,9 @@ package struct OtherRecords: Sendable {
     ///   - server: The server that makes the request.
     ///   - loaded: The application.
     ///   - logger: The logger of the request.
-    /// - Returns: The users, in the order of the records, each with the ignored names of its record.
-    /// - Throws: `creation_forbidden` without a server's key; the errors of a registration, with the `position` of the
-    ///   invalid record. Nothing is written then.
+    /// - Returns: The users, in the order of the records, each with the names of the ignored members of its record.
+    /// - Throws: `creation_forbidden` if the request has no server's API key; the errors of a registration, with the
+    ///   `position` of the invalid record. Nothing is written then.
     package func create(
         _ records: [UserRecord],
         by server: ServerCaller?,

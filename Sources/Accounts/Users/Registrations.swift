@@ -9,7 +9,7 @@ package import Messaging
 import Secrets
 import Store
 
-/// Registrations of users and guests.
+/// Registers users with a password, and creates guests.
 package struct Registrations: Sendable {
     let store: Store
     let directory: ApplicationDirectory
@@ -36,7 +36,7 @@ package struct Registrations: Sendable {
     ///   - source: The source of the request.
     ///   - loaded: The application.
     ///   - logger: The logger of the request.
-    /// - Returns: The user, and the ignored names of the record.
+    /// - Returns: The user, and the names of the ignored members of the record.
     /// - Throws: `new_users_closed`, `invitation_required`, `invitation_invalid`, `registration_disabled`,
     ///   `password_missing`, `login_missing`, `email_invalid`, `password_not_allowed`, `login_taken`,
     ///   `property_missing`, `property_undeclared`, `value_not_convertible`, `constraint_violation`, `guest_invalid`,
@@ -192,7 +192,7 @@ package struct Registrations: Sendable {
 
     /// Counts a new account against the rate limits, and runs the closure that creates the account.
     ///
-    /// If the service could not create the account, it no longer counts.
+    /// If the service itself fails to create the account, the account no longer counts.
     ///
     /// - Throws: `rate_limited`.
     private func counted<Result>(
@@ -206,9 +206,9 @@ package struct Registrations: Sendable {
 
     /// Counts a new account against the rate limits of its source network and of the application.
     ///
-    /// The limit of a network keeps a client with few networks from using up the limit of the application.
+    /// The limit of a network keeps an attacker with few networks from using up the limit of the application.
     ///
-    /// - Returns: The counts, which can be taken back.
+    /// - Returns: The counts, which the caller can subtract again if no account is created.
     /// - Throws: `rate_limited`.
     func count(from source: RequestSource, of application: Application) async throws(Failure) -> [AttemptCount] {
         let registration = application.settings.registration
@@ -233,7 +233,7 @@ package struct Registrations: Sendable {
         )
     }
 
-    /// Registers the names of undeclared properties that are new to the application.
+    /// Stores the names of undeclared properties that are new to the application.
     package func register(_ names: [PropertyName], of application: Application) async throws(Failure) {
         guard !names.isEmpty else { return }
         try await store.registerDynamicNames(names, of: application.id)

@@ -16,7 +16,7 @@ package struct ServerCaller: Sendable {
     }
 }
 
-/// Roles of users, and changes of users by servers.
+/// Returns and changes the roles of users, and disables and enables users for servers.
 package struct Roles: Sendable {
     let store: Store
     let sessions: Sessions
@@ -32,7 +32,8 @@ package struct Roles: Sendable {
     ///
     /// A client reads only the user of its session; a server reads any user.
     ///
-    /// - Throws: `not_found` for every other id, whether it exists or not.
+    /// - Throws: For a client, `not_found` for every id that is not the session's user, whether it exists or not. For a
+    ///   server, `not_found` for an unknown id.
     package func roles(
         of id: ObjectID?,
         token: SessionToken?,
@@ -56,8 +57,8 @@ package struct Roles: Sendable {
     ///   - isGiven: Whether the user shall have the role.
     ///   - server: The server that makes the request.
     ///   - loaded: The application.
-    /// - Throws: `role_assignment_forbidden` without a server's key; `role_unknown`, `role_fixed` or `role_permanent`,
-    ///   `not_found`.
+    /// - Throws: `role_assignment_forbidden` if the request has no server's API key; `role_unknown`, `role_fixed` or
+    ///   `role_permanent`, `not_found`.
     package func setRole(
         _ role: String,
         of identity: String,
@@ -80,7 +81,7 @@ package struct Roles: Sendable {
 
     /// Disables a user, which ends their sessions, or enables a user again.
     ///
-    /// - Throws: `server_key_required` without a server's key; `not_found`.
+    /// - Throws: `server_key_required` if the request has no server's API key; `not_found`.
     package func setStatus(
         _ status: UserStatus,
         of id: ObjectID?,

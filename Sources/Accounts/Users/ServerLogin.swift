@@ -6,7 +6,7 @@ package import Logins
 import Secrets
 import Store
 
-/// Sessions that a server opens for a user.
+/// Opens sessions of users, at the request of a server.
 package struct ServerLogin: Sendable {
     let store: Store
     let directory: ApplicationDirectory
@@ -17,10 +17,11 @@ package struct ServerLogin: Sendable {
 
     /// Opens a session of a user for a server.
     ///
-    /// The server has no credential of the user, so the session is no authentication of the user. Operations that
-    /// require a recent authentication refuse the session.
+    /// The server has no credential of the user, so the session does not count as an authentication of the user.
+    /// Operations that require a recent authentication refuse the session.
     ///
-    /// - Throws: `object_login_forbidden` without a server's key; `not_found`, `account_disabled`, `email_unconfirmed`.
+    /// - Throws: `object_login_forbidden` if the request has no server's API key; `not_found`, `account_disabled`,
+    ///   `email_unconfirmed`.
     package func logIn(
         as id: ObjectID?,
         by server: ServerCaller?,

@@ -10,7 +10,7 @@ package struct CollectionCaller: Sendable {
     let server: ServerCaller?
     /// Whether the results contain the roles of other users.
     let seesRoles: Bool
-    /// The kind of search, which the audit log records.
+    /// The kind of search, such as `role`, for the audit log.
     let means: String
     /// The reader for whom other users' records are shown: a server, or another user.
     ///
@@ -18,7 +18,7 @@ package struct CollectionCaller: Sendable {
     package var viewer: Viewer { server == nil ? .other : .server }
 }
 
-/// The users of an application as a searchable collection.
+/// Searches the users of an application, for users and for servers.
 ///
 /// Users see their own record, and those parts of other records that the application allows. Servers see all users, and
 /// the audit log records each of their requests.
@@ -51,7 +51,7 @@ package struct UserCollection: Sendable {
 
     /// Checks that a client or a server may search the users by their roles.
     ///
-    /// - Throws: `server_key_required` without a server's key, if clients may not search by role.
+    /// - Throws: `server_key_required` if clients may not search by role, and the request has no server's API key.
     package func roleSearcher(
         server: ServerCaller?,
         in loaded: LoadedApplication
@@ -64,7 +64,7 @@ package struct UserCollection: Sendable {
 
     /// Returns the users that match a query, each with its roles if requested.
     ///
-    /// - Throws: `query_forbidden` for roles without a server's key.
+    /// - Throws: `query_forbidden` if a client requests the roles and may not see the roles of other users.
     package func find(
         _ query: UserQuery,
         withRoles: Bool = false,
@@ -100,7 +100,7 @@ package struct UserCollection: Sendable {
 
     /// Returns one user, and how the requester is related to that user: as a server, as the user or as another user.
     ///
-    /// A session reads its own user, and another user if the application allows it. A server reads any user.
+    /// A client reads the user of its session, and another user if the application allows it. A server reads any user.
     ///
     /// - Throws: `session_invalid`; `not_found`. Without the right to read others, the error is the same for every id,
     ///   whether it exists or not (T-117).

@@ -23,7 +23,7 @@ package struct UserCreation: Sendable {
     package struct NewLogin: Sendable {
         package let id: ObjectID
         package let status: UserStatus
-        /// Nil for a user without a password.
+        /// The hashed password; nil for a user without a password.
         package let password: StoredPassword?
     }
 

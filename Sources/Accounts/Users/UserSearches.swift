@@ -6,7 +6,7 @@ package import Logging
 import NIOConcurrencyHelpers
 package import Store
 
-/// Searches of users.
+/// Searches the users of an application.
 ///
 /// Reports slow searches to operators, with the properties for which an index would help.
 package struct UserSearches: Sendable {
@@ -134,7 +134,7 @@ struct SlowSearches {
 
     private var entries: [Search: Entry] = [:]
 
-    /// The maximum number of entries.
+    /// The maximum number of entries, one for each application and set of searched properties.
     ///
     /// Clients choose the properties of a search. Without a maximum, they could fill the memory.
     private static let max = 1000

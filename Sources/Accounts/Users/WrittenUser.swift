@@ -1,6 +1,6 @@
 package import Domain
 
-/// A user as written by a request of a client, with the names that were ignored.
+/// A user after a client's request has been written, and the names of the values that were ignored.
 package struct WrittenUser: Sendable {
     package let user: User
     /// The reader for whom the response shows the user: the user themselves, another user, or a server.

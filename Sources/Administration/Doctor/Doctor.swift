@@ -150,9 +150,10 @@ package struct Doctor: Sendable {
         } catch { return [Self.unseen(.indexes, error)] }
     }
 
-    /// The longest time for which Citus blocks writes at the end of a move of tables.
+    /// The longest time for which Citus blocks writes when it moves tables to another node.
     ///
-    /// Citus checks once a second whether its copy of a table is complete.
+    /// It blocks them at the end of the move, and checks once a second whether its copy of a table is complete. A
+    /// shorter timeout makes logins fail.
     private static let longestHold = Duration.seconds(3)
 
     private func citusTimeouts() async -> [Finding] {

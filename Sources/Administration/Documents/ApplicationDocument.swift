@@ -5,7 +5,7 @@ package import Encodings
 package import Providers
 import Store
 
-/// An application in the form that an operator writes: the document of mappings/README.md.
+/// An application in the form that an operator writes: the document that mappings/README.md describes.
 ///
 /// The document has passed all checks that need no database.
 package struct ApplicationDocument: Sendable {
@@ -96,7 +96,7 @@ package struct ApplicationDocument: Sendable {
         ///
         /// `variable` is the environment variable that the client's document names, if any.
         case stored(variable: String? = nil)
-        /// The document has no secret, and the stored secret is to be deleted.
+        /// The stored secret is to be deleted. A request has `null` in place of the secret; a file may also omit it.
         case removed
         /// The document has an invalid value. The problem is already reported.
         case unreadable
@@ -112,7 +112,7 @@ package struct ApplicationDocument: Sendable {
 
     /// Reads the text of a document.
     ///
-    /// - Throws: `DocumentProblems` with all problems and their places.
+    /// - Throws: `DocumentProblems` with all problems, each with its position in the document.
     package init(text: [UInt8], origin: Origin = .file, kinds: ProviderKinds) throws(DocumentProblems) {
         let value: JSONValue
         do { value = try JSONParser.parse(text, limits: .document) } catch {
@@ -123,7 +123,7 @@ package struct ApplicationDocument: Sendable {
 
     /// Reads a document and checks all rules that need neither secrets nor a database.
     ///
-    /// - Throws: `DocumentProblems` with all problems and their places.
+    /// - Throws: `DocumentProblems` with all problems, each with its position in the document.
     package init(
         _ value: JSONValue,
         origin: Origin = .file,

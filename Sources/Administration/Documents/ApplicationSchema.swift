@@ -225,7 +225,7 @@ package enum ApplicationSchema {
 extension ProviderKind {
     /// The JSON Schema of a provider of this kind in an application document.
     ///
-    /// The schema requires at least one app of an enabled provider.
+    /// The schema requires that an enabled provider has at least one app.
     fileprivate var schema: JSONObject {
         var members: JSONObject = [
             "kind": .object([

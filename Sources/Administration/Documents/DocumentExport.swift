@@ -6,11 +6,11 @@ import Mapping
 import Providers
 import Store
 
-/// An export of an application as the document that `apply` reads.
+/// Exports an application as the document that `apply` reads.
 ///
-/// In place of keys and secrets, the export has the environment variables that a document named for them. Without such
-/// a name, the export makes one. The export has all settings, even those with the default value. A later version with
-/// other defaults therefore does not change them. Of everything else, default values are left out.
+/// In place of keys and secrets, the export has names of environment variables. They are the names that an applied
+/// document had, or new ones. The export has all settings, even those with the default value. So the settings stay the
+/// same even if a later version has other defaults. Of everything else, default values are left out.
 enum DocumentExport {
     static func document(of stored: StoredApplication, kinds: ProviderKinds) -> JSONValue {
         let application = DesiredApplication(stored, kinds: kinds)

@@ -19,7 +19,7 @@ extension ProviderKinds {
     /// - Parameters:
     ///   - mappings: The mapping of each provider, as a list or as a dictionary.
     ///   - kind: Returns the provider kind of a provider of the application.
-    /// - Returns: A sentence for each field, with its place in an application document.
+    /// - Returns: A sentence for each field, with its position in an application document.
     func mappingWarnings(
         _ mappings: [ProviderName: JSONValue],
         _ kind: (ProviderName) -> ProviderName?

@@ -155,9 +155,11 @@ struct DocumentSecrets {
         }
     }
 
-    /// Returns a secret, its place in the document, and the environment variable that has it, as a part of a message.
+    /// Returns a key or a secret of the document, with its position and its source for error messages.
     ///
-    /// The result is nil if the document gives no secret, or if the environment variable is not set.
+    /// The source is a text such as ` in SHOP_SECRET`, which names the environment variable. It is empty if the
+    /// document contains the secret itself. The result is nil if the document has no secret, or if the environment
+    /// variable is not set.
     private mutating func secret(
         _ given: ApplicationDocument.GivenSecret,
         at place: JSONPointer

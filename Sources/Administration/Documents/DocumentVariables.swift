@@ -43,7 +43,7 @@ struct DocumentVariables: Sendable, Equatable {
 
     /// Returns the environment variable of a key or a secret, as documents write it: `{"env": name}`.
     ///
-    /// `place` is the JSON pointer under which the name is stored. Without a name, the name is empty.
+    /// `place` is the JSON pointer under which the name is stored. If no name is stored, the result has an empty name.
     func named(_ place: JSONPointer) -> JSONValue { .object(["env": .string(self[place] ?? "")]) }
 
     static func key(_ label: String) -> JSONPointer { JSONPointer() / "keys" / label }

@@ -43,7 +43,9 @@ package struct IdentityImport: Sendable {
     let kinds: ProviderKinds
     let changes: ApplicationChanges
 
-    /// The number of records that are written together. Logins of their users wait for them.
+    /// The number of records that are written together.
+    ///
+    /// Logins of their users wait meanwhile.
     private static let batch = 1000
 
     /// Imports the identities of a file, or checks the file in a dry run.

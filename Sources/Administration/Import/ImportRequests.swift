@@ -7,9 +7,9 @@ import Mapping
 import Passwords
 import Store
 
-/// Imports by the API.
+/// Imports users by requests to the administration API.
 ///
-/// The file must fit into one request.
+/// A request contains the whole file of users.
 extension UserImport {
     /// The maximum size in bytes of a request to import a file.
     ///
@@ -113,7 +113,9 @@ extension IdentityImport {
         var listener = ImportListener()
         listener.refused = { if refusals.count < UserImport.maxRefusals { refusals.append(.object($0.json)) } }
         let counts: ImportCounts
-        do { counts = try await run(job, isDryRun: isDryRun, by: actor, telling: listener) } catch let failure as Failure {
+        do {
+            counts = try await run(job, isDryRun: isDryRun, by: actor, telling: listener)
+        } catch let failure as Failure {
             throw failure
         } catch {
             throw Failure(.internal, "The import failed.", cause: "\(error)")

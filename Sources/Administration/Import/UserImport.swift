@@ -68,7 +68,7 @@ package struct ImportSummary: Sendable {
     package let identities: [(provider: String, count: Int)]
 }
 
-/// Imports of users from other systems, with passwords and identities (docs/migrating/README.md).
+/// Imports users from other systems, with their passwords and identities (docs/migrating/README.md).
 package struct UserImport: Sendable {
     let store: Store
     let masterKeys: MasterKeys
@@ -168,9 +168,9 @@ package struct UserImport: Sendable {
         return ImportSummary(counts: counts, unmapped: reading.unmapped, identities: reading.identities)
     }
 
-    /// How many seconds an import waits for a batch of an interrupted import that PostgreSQL may still execute.
+    /// The numbers of seconds that an import waits while PostgreSQL still executes a batch of an interrupted import.
     ///
-    /// After the first wait, the import calls `waiting`. Then it waits for the second time.
+    /// After the `first` seconds, the import calls `waiting`. Then it waits up to `second` more seconds.
     private static let timeouts: (first: Int64, second: Int64) = (1, 300)
 
     private func former(
@@ -272,7 +272,7 @@ extension BanKey {
     }
 }
 
-/// The encryption of imported password hashes.
+/// Encrypts imported password hashes.
 struct HashEncryption: Sendable {
     let application: ApplicationID
     let masterKeys: MasterKeys

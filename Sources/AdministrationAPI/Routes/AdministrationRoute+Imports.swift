@@ -80,7 +80,7 @@ extension AdministrationRoute {
                 body: Content(
                     .identityImportRequest,
                     examples: [
-                        "csv": #"{"provider": "facebook", "app": "1234567890", "file": "email,subject\nann@example.com,10\n"}"#
+                        "csv": #"{"provider": "facebook", "app": "1", "file": "email,subject\nann@example.com,10\n"}"#
                     ]
                 ),
                 .value(.identityImportOutcome, "The outcome of the records."),

@@ -7,9 +7,10 @@ import HTTPTypes
 import Hummingbird
 import PublicAPI
 
-/// The routes that begin a login in a provider's dialog that this service opens, not the app.
+/// The routes that begin a login in a provider's dialog.
 ///
-/// The routes return a URL that the client opens in a browser. `DialogPages` serves that URL and the pages after it.
+/// This service opens the dialog, not the app. The routes return a URL that the client opens in a browser.
+/// `DialogPages` serves that URL and the pages after it.
 struct DialogRoutes {
     let pages: DialogPages
     let address: PublicAddress

@@ -9,7 +9,8 @@ import PublicAPI
 
 /// The routes by which a user manages login methods: lists, links and unlinks them.
 ///
-/// A user can also use the stored provider token of the identity that opened the session.
+/// Two further routes use the provider token that the service keeps for the identity with which the user logged in. One
+/// returns the token. The other reads the profile from the provider again.
 struct IdentityRoutes {
     let linking: Linking
     let providerTokens: ProviderTokens

@@ -30,7 +30,7 @@ struct OutsideRoutes {
         ("transaction", "transactions of several tables"), ("log", "logs of clients"), ("logging", "logs of clients"),
     ]
 
-    /// All refused routes that no OpenAPI document lists.
+    /// The routes that are refused and that the OpenAPI documents leave out.
     static let refused: [(method: HTTPRequest.Method, path: String, what: String)] = {
         let paths = ofTables + services.flatMap { [($0.segment, $0.what), ($0.segment + "/**", $0.what)] }
         return paths.flatMap { path, what in methods.map { ($0, path, what) } }

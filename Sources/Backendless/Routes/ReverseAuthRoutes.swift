@@ -8,7 +8,7 @@ import PublicAPI
 
 /// The route for the first step of Twitter's reverse auth, the request token (docs/protocols/twitter.md §4).
 ///
-/// The step needs an app's secret, so the app cannot make this request to Twitter itself.
+/// The step needs the secret of an app at Twitter. Clients do not have this secret, so the service makes the request.
 struct ReverseAuthRoutes {
     let reverseAuthorization: ReverseAuthorization
 

@@ -8,7 +8,9 @@ import Hummingbird
 import Logins
 import PublicAPI
 
-/// The routes of second factors at logins, of logins by a passkey, and of the factors of the session's user.
+/// The routes that ask for a second factor at a login, and the routes that log in by a passkey.
+///
+/// Further routes list, add and remove the second factors of the session's user.
 struct SecondFactorRoutes {
     let secondFactor: SecondFactor
     let ownFactors: OwnFactors
@@ -152,10 +154,10 @@ struct SecondFactorRoutes {
 }
 
 extension Response {
-    /// Returns the response to a login that its second factor has completed, with new values that are shown only once.
+    /// Returns the response to a login that a second factor has completed.
     ///
-    /// The names of the added members contain a hyphen, which no property name does. So an added member never collides
-    /// with a property.
+    /// It may contain a new token of a trusted device and new recovery codes, which are shown only once. The names of
+    /// these members contain a hyphen, which no property name does. So they never collide with a property.
     static func signedIn(_ finished: FinishedLogin) -> Response {
         var more = JSONObject()
         if let device = finished.trustedDevice { more.append("trusted-device", .string(device.reveal())) }

@@ -6,7 +6,7 @@ import HTTP
 import Hummingbird
 import PublicAPI
 
-/// The route by which a server changes the status of any user.
+/// The route by which an application's own server enables or disables any of the application's users.
 ///
 /// The server needs an API key that the operator marked for servers.
 struct ServerRoutes {
@@ -31,7 +31,7 @@ struct ServerRoutes {
 }
 
 extension APIContext {
-    /// The server that sent the request; nil if the API key is not marked for servers.
+    /// The application's server that sent the request; nil if the API key is not marked for servers.
     var server: ServerCaller? { ServerCaller(key: apiKey, source: peer.text) }
 }
 

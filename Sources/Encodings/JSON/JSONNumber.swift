@@ -66,7 +66,9 @@ extension JSONNumber {
 
         var bytes: Int { (isNegative && !isZero ? 1 : 0) + max(whole, 1) + (places > 0 ? places + 1 : 0) }
 
-        /// Nil if the exponent is so large that the number cannot be in the range of a Double.
+        /// Counts the digits of a number.
+        ///
+        /// The initializer fails if the exponent is so large that the number cannot be in the range of a Double.
         init?(_ literal: String) {
             var digits = 0
             var leadingZeros = 0

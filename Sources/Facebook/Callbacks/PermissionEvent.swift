@@ -29,7 +29,7 @@ package struct PermissionEvent: Sendable, Equatable {
     ///
     /// - Parameters:
     ///   - body: The bytes as received.
-    ///   - now: Unix seconds.
+    ///   - now: The current time in Unix seconds.
     /// - Returns: The events in the order of the document.
     /// - Throws: `malformed_request` when the body is not a JSON object.
     package static func read(_ body: [UInt8], now: Int64) throws(Failure) -> [PermissionEvent] {

@@ -38,7 +38,7 @@ package struct SignedRequest: Sendable, Equatable {
     /// - Parameters:
     ///   - text: The parameter as received.
     ///   - apps: The apps that the request may concern.
-    ///   - now: Unix seconds.
+    ///   - now: The current time in Unix seconds.
     /// - Throws: `malformed_request` unless Facebook signed the request for one of the apps and it has not expired.
     package init(_ text: String, apps: [ProviderApp], now: Int64) throws(Failure) {
         guard text.utf8.count <= Self.maxBytes else { throw Self.refusal("it is too long") }
@@ -72,13 +72,11 @@ package struct SignedRequest: Sendable, Equatable {
         hash = Array(SHA256.hash(data: Array((app.id.text + ".").utf8) + signed))
     }
 
-    /// Verifies the `signed_request` in the form of a callback.
+    /// Verifies the `signed_request` in the form of a callback, and refuses one that Facebook made for a client.
     ///
-    /// Only Facebook itself may send a callback.
-    ///
-    /// The app secret also signs the requests that the JavaScript SDK gives to a page. An attacker who gets one of
-    /// these must not be able to erase the user by it. Fields other than `signed_request` are ignored, so that the
-    /// callback still works if Facebook adds some.
+    /// Facebook signs both with the app secret, and clients get theirs from the JavaScript SDK. An attacker who obtains
+    /// a client's `signed_request` could otherwise send it as a callback and have the user erased. Fields other than
+    /// `signed_request` are ignored, so that the callback still works if Facebook adds some.
     ///
     /// - Throws: `malformed_request`.
     package init(callback form: FormFields, apps: [ProviderApp], now: Int64) throws(Failure) {
@@ -128,7 +126,7 @@ extension JSONValue {
     }
 }
 
-/// Base64 as Facebook and its samples write it: either alphabet, with or without padding.
+/// Decodes base64 in each form that Facebook and its samples use: either alphabet, with or without padding.
 ///
 /// See docs/protocols/facebook.md §5.1.
 private enum Base64Text {

@@ -1,8 +1,7 @@
 package import Domain
 import Encodings
 
-/// The request by which Facebook verifies that the operator owns the webhook's address (docs/protocols/facebook.md
-/// §5.4).
+/// The request by which Facebook verifies that the operator owns the webhook's URL (docs/protocols/facebook.md §5.4).
 package struct WebhookHandshake: Sendable {
     private let mode: String?
     private let challenge: String?

@@ -13,7 +13,7 @@ package enum WebhookSignature {
     ///   - header: Returns the value of a header. The older header with SHA-1 is not read.
     ///   - apps: The apps that the webhook may concern.
     /// - Returns: The app.
-    /// - Throws: `malformed_request` when the signature is missing or not by one of the apps.
+    /// - Throws: `malformed_request` if the signature is missing, or if no app's secret made it.
     package static func signer(
         of body: [UInt8],
         header: (_ name: String) -> String?,

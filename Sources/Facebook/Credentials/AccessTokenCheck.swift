@@ -19,14 +19,14 @@ package enum AccessTokenCheck {
     ///
     /// Times are compared without tolerance. Facebook decides by its own clock, in `is_valid`, whether a token has
     /// expired. The comparison of `expires_at` with the service's clock is a second check, against contradictory
-    /// responses. A tolerance of a minute would weaken that check. It would help only tokens that expire within the
-    /// error of the service's clock.
+    /// responses. A tolerance of a minute would weaken that check. It would help only if the service's clock is fast
+    /// and the token is about to expire.
     ///
     /// - Parameters:
     ///   - evidence: The responses of Graph.
     ///   - app: The app whose credentials were sent to Graph.
     ///   - provider: The operator's name for the provider.
-    ///   - now: Unix seconds.
+    ///   - now: The current time in Unix seconds.
     /// - Returns: The verdict; `accepted` only if all evidence agrees.
     package static func verify(
         evidence: AccessTokenEvidence,
@@ -168,11 +168,11 @@ package enum AccessTokenCheck {
 
     /// Returns the failure to report if `debug_token` gave no verdict.
     ///
-    /// If `debug_token` failed for a passing reason and `/me` gave a verdict on the credential or the request, the
+    /// If `debug_token` failed for a temporary reason and `/me` gave a verdict on the credential or the request, the
     /// verdict of `/me` is reported: a retry would not change the verdict. If `debug_token` says that the app is
     /// misconfigured, the misconfiguration is reported: with a wrong secret, the service's `appsecret_proof` is wrong,
-    /// and `/me` refuses even a good token. If only `/me` refuses the proof, no misconfiguration is reported, since the
-    /// proof does not fit a token of another app either.
+    /// and `/me` refuses even a good token. If only `/me` refuses the proof, no misconfiguration is reported. The
+    /// reason may be the token instead: `/me` also refuses the proof if the token belongs to another app.
     private static func weightier(_ inspection: Failure, _ profile: AccessTokenEvidence.Profile) -> Failure {
         guard case .failed(let profile) = profile, inspection.reason.isTemporary, profile.reason.isVerdict else {
             return inspection

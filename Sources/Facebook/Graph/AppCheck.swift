@@ -12,7 +12,7 @@ package struct AppCheck: Sendable {
         /// Facebook refuses the app. The text says what is wrong and what the operator must do. The failure is for
         /// programs.
         case wrong(problem: String, failure: Failure)
-        /// Graph could not be asked, or its response does not show whether the app is right.
+        /// Graph did not respond, or the response does not show whether the id and the secret are right.
         case unknown(Failure)
     }
 
@@ -33,8 +33,8 @@ extension GraphClient {
     ///   - app: The app, which need not be in the settings yet.
     ///   - settings: The Graph version and the form of the proof.
     ///   - application: The application of the app.
-    ///   - deadline: The moment at which the check must be done.
-    ///   - now: Unix seconds, for timed proofs.
+    ///   - deadline: The moment by which the check must be done.
+    ///   - now: The current time in Unix seconds, for timed proofs.
     /// - Returns: The outcome, which does not contain the secret.
     package func check(
         app: ProviderApp,

@@ -140,7 +140,7 @@ struct GraphCaller {
 
     /// Returns the `appsecret_proof` for a token.
     ///
-    /// `now` is in Unix seconds, for timed proofs.
+    /// `now` is the current time in Unix seconds, for timed proofs.
     func proof(of token: String, now: Int64) -> AppSecretProof {
         AppSecretProof(of: token, secret: app.secret, form: settings.proof, now: now)
     }

@@ -14,8 +14,9 @@ struct BackgroundGate: Sendable {
     private var failures = 0
     private var usage: (percent: Int, seen: Instant)?
 
-    /// The percentages of the rate limit at which background requests become slow, and at which they stop.
+    /// The percentage of the rate limit at which background requests become slow.
     static let slowAt = 50
+    /// The percentage of the rate limit at which background requests stop.
     static let stopAt = 75
     /// The time for which a reported usage of `stopAt` or more stops background requests.
     ///

@@ -54,7 +54,7 @@ extension GraphClient {
     ///   - app: The app that the dialog was opened for.
     ///   - settings: The Graph version.
     ///   - application: The application of the login.
-    ///   - deadline: The moment at which the exchange must be done.
+    ///   - deadline: The moment by which the exchange must be done.
     ///   - claim: Marks the code as used, just before the request. If it throws, no request is sent.
     /// - Returns: The access token, which is not verified yet; or that Facebook has lost the dialog's challenge.
     /// - Throws: The reason why there is neither.
@@ -133,7 +133,7 @@ enum CodeExchange {
 
     /// Returns the failure for a PKCE challenge that Facebook has lost.
     ///
-    /// Facebook's code for it is 1, which usually means a passing error. Here, no retry helps.
+    /// Facebook's code for it is 1, which usually means a temporary error. Here, no retry helps.
     private static func challengeLost(_ error: GraphError, status: Int) -> Failure {
         Failure(
             .credentialInvalid,
@@ -225,7 +225,7 @@ extension Failure {
         )
     }
 
-    /// The failure as a client gets it that sent an authorization code.
+    /// The failure in the form for a client that sent an authorization code.
     ///
     /// If Facebook did not respond correctly, the message asks for a new login, since a code cannot be sent twice. All
     /// other failures stay as they are.

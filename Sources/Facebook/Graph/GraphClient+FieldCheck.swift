@@ -20,8 +20,8 @@ extension GraphClient {
     ///   - app: The app whose token is used.
     ///   - settings: The Graph version and the form of the proof.
     ///   - application: The application of the app.
-    ///   - deadline: The moment at which the check must be done.
-    ///   - now: Unix seconds, for timed proofs.
+    ///   - deadline: The moment by which the check must be done.
+    ///   - now: The current time in Unix seconds, for timed proofs.
     /// - Returns: The fields that Graph does not know. The values of the other fields are discarded.
     /// - Throws: Any other error of Graph. It does not show which fields exist.
     func unknownFields(

@@ -20,7 +20,7 @@ package struct LoginDialog: Sendable {
     ///   - redirectURI: The redirect URI. The exchange of the code must repeat it.
     ///   - state: The state that the browser must bring back.
     ///   - permissions: The permissions to ask for; nil if the configuration names them.
-    ///   - authType: What to ask of a user who has logged in before.
+    ///   - authType: What Facebook asks of a user who has logged in before.
     ///   - configID: The configuration of Facebook Login for Business that the dialog follows.
     ///   - codeChallenge: The SHA-256 of the verifier in base64url; nil if the exchange will send no verifier.
     package init(
@@ -45,10 +45,10 @@ package struct LoginDialog: Sendable {
 }
 
 extension GraphClient {
-    /// Returns the address of the dialog, for a browser.
+    /// Returns the URL of the dialog, for a browser.
     ///
-    /// The address has only these parameters, whatever a client sends (T-73). Values of the client have been checked,
-    /// by their form or by the operator's list.
+    /// The URL has only the parameters of `LoginDialog`, whatever a client sends (T-73). Values from a client have been
+    /// checked: they have a valid form, or are in the operator's list.
     package func url(of dialog: LoginDialog) -> String {
         var target = Target(configuration.dialogBase, [dialog.version, "dialog", "oauth"])
         target.add("client_id", dialog.app.text)

@@ -16,8 +16,8 @@ extension GraphClient {
     ///   - app: The app.
     ///   - settings: The Graph version and the form of the proof.
     ///   - application: The application of the app.
-    ///   - deadline: The moment at which the revocation must be done.
-    ///   - now: Unix seconds, for timed proofs.
+    ///   - deadline: The moment by which the revocation must be done.
+    ///   - now: The current time in Unix seconds, for timed proofs.
     /// - Returns: The outcome.
     package func removePermissions(
         by token: ProviderToken,

@@ -22,10 +22,10 @@ package final class GraphClient: Sendable {
 
     /// Sends `debug_token` and the request for the profile, `/me`, concurrently.
     ///
-    /// A request that failed for a passing reason is retried after some 50 ms. A login has at most two retries, both
-    /// requests together. No retry begins after the deadline, or if it can no longer change the outcome. The method
-    /// never throws: the evidence contains the failures. If the calling task is cancelled, the method returns soon, and
-    /// its evidence will be refused.
+    /// A request that failed for a temporary reason is retried after some 50 ms. A login has at most two retries,
+    /// counted over both requests. No retry begins after the deadline, or if it can no longer change the outcome. The
+    /// method never throws: the evidence contains the failures. If the calling task is cancelled, the method returns
+    /// soon, and its evidence will be refused.
     ///
     /// - Parameters:
     ///   - token: The access token as the client sent it.
@@ -33,8 +33,8 @@ package final class GraphClient: Sendable {
     ///   - settings: The Graph version and the form of the proof.
     ///   - fields: The fields in Graph's syntax, each field once, including `id`.
     ///   - application: The application of the login.
-    ///   - deadline: The moment at which the requests must be done.
-    ///   - now: Unix seconds, for timed proofs.
+    ///   - deadline: The moment by which the requests must be done.
+    ///   - now: The current time in Unix seconds, for timed proofs.
     /// - Returns: Both responses, or the failures.
     package func evidence(
         token: Secret,
@@ -129,9 +129,9 @@ final class Exchange: Sendable {
         self.deadline = deadline
     }
 
-    /// The maximum number of retries in one login, both requests together.
+    /// The maximum number of retries in one login, counted over both requests.
     ///
-    /// If one call in ten fails, then four logins in a thousand fail.
+    /// If one request in ten fails for a temporary reason, then only four logins in a thousand fail with these retries.
     private static let maxRepeats = 2
 
     /// Sends the requests and records the outcome for the circuit breaker.

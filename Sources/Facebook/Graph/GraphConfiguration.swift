@@ -1,7 +1,7 @@
 package import Curl
 import Providers
 
-/// The addresses of Facebook, and the timeouts of calls.
+/// The URLs of Facebook's servers, and the timeouts of requests to them.
 package struct GraphConfiguration: Sendable {
     /// The scheme, host and port of Graph, and the path of the base URL.
     let base: HTTPURL
@@ -13,7 +13,7 @@ package struct GraphConfiguration: Sendable {
     ///
     /// Only a loopback address may lack TLS.
     package var usesTLS: Bool { base.origin.hasPrefix("https:") }
-    /// The address of the key set (JWKS) by which ID tokens are verified.
+    /// The URL of the key set (JWKS) by which ID tokens are verified.
     let keysURL: HTTPURL
     /// The accepted issuers of ID tokens, compared as bytes.
     package let issuers: [String]
@@ -28,7 +28,7 @@ package struct GraphConfiguration: Sendable {
     /// The maximum size of a decoded response in bytes.
     package let maxReplyBytes: Int
 
-    /// Facebook's default addresses, and the timeouts of decisions D8 and D9.
+    /// The default URLs of Facebook's servers, and the default timeouts (decisions D8 and D9).
     package enum Default {
         package static let baseURL = "https://graph.facebook.com"
         package static let keysURL = "https://limited.facebook.com/.well-known/oauth/openid/jwks/"
@@ -45,10 +45,10 @@ package struct GraphConfiguration: Sendable {
     ///
     /// - Parameters:
     ///   - baseURL: The URL of the Graph API, without a query. Plain `http` is allowed for loopback addresses only.
-    ///   - keysURL: The address of the key set (JWKS).
+    ///   - keysURL: The URL of the key set (JWKS).
     ///   - issuers: The accepted texts of `iss`.
-    ///   - dialogURL: The address of the login dialog.
-    ///   - limitedURL: The server that uninstalls Limited Login.
+    ///   - dialogURL: The URL of the login dialog. Only its scheme, host and port are used.
+    ///   - limitedURL: The URL of the server that uninstalls Limited Login.
     ///   - callTimeout: The timeout of one call.
     ///   - connectTimeout: The timeout for connecting.
     ///   - maxReplyBytes: The maximum size of a decoded response in bytes.

@@ -73,7 +73,7 @@ struct GraphErrorTable {
 
     /// Returns the failure for an error with code 1 if its text shows that the error is permanent; nil otherwise.
     ///
-    /// Usually, code 1 means a passing error.
+    /// Usually, code 1 means a temporary error.
     private func permanentDespiteItsCode(_ error: GraphError, _ status: Int) -> Failure? {
         guard error.meaning == 1 else { return nil }
         if error.text.says("desktop app") || error.text.says("client secret") { return misconfigured(error, status) }

@@ -13,7 +13,8 @@ package enum GraphVersions {
 
     /// The known versions, from the oldest to the newest.
     ///
-    /// The day is the first on which Facebook responds with another version instead.
+    /// Each version has the first day on which Facebook responds with a newer version instead of it; nil if the day is
+    /// unknown.
     ///
     /// Facebook announces the end of a version when two newer versions exist.
     package static let calendar: [(version: String, end: CalendarDate?)] = [

@@ -8,7 +8,7 @@ extension GraphClient {
     ///
     /// The request is not retried: the caller decides when to fetch again.
     ///
-    /// - Parameter deadline: The moment at which the fetch must be done.
+    /// - Parameter deadline: The moment by which the fetch must be done.
     /// - Returns: The members of the JWK set, of any kind.
     /// - Throws: `provider_unavailable`, `provider_timeout`, `provider_bad_reply`, `provider_misconfigured`.
     package func signingKeys(deadline: ContinuousClock.Instant) async throws(Failure) -> [JSONObject] {

@@ -28,12 +28,11 @@ package struct FacebookOptions: Sendable, Equatable {
     package var longLivedTokens = false
     /// Whether a client may retrieve the kept token.
     package var returnTokens = false
-    /// Whether the sessions of an identity end when Facebook says that the identity is revoked.
+    /// Whether the sessions that an identity opened are revoked when Facebook reports that the identity is revoked.
     package var endSessionsWhenRevoked = false
-    /// How many hours after the last reading the service reads the profile again with the kept token, and maps it
-    /// again.
+    /// The age in hours at which the service refreshes a profile; nil for never.
     ///
-    /// Nil for never.
+    /// To refresh a profile, the service reads it again with the kept token, and maps its fields again.
     package var refreshHours: Int64?
     /// The days from a user's request for deletion to the erasure.
     ///

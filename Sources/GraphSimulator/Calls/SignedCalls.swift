@@ -39,8 +39,8 @@ extension GraphSimulator {
 
     /// Makes the `signed_request` of a deauthorization callback or, with an expiry, of a data-deletion callback.
     ///
-    /// The defaults are the first user, the first app, and the current time. The payload contains the given name of an
-    /// algorithm, but the signature is always HMAC-SHA256.
+    /// The defaults are the first user, the first app, and the current time. The payload names the algorithm that is
+    /// given, but the signature is always HMAC-SHA256.
     ///
     /// - Throws: ``DataError`` if the user or the app does not exist.
     public func signedRequest(
@@ -118,8 +118,8 @@ extension World {
 
     /// Makes a webhook about Facebook's object `permissions`, with its signatures.
     ///
-    /// For the whole app (`connected`), the verb is beside the field. For a single permission, the verb is inside
-    /// `value`.
+    /// If the change concerns the whole app, its `field` is `connected`, and the member `verb` follows the member
+    /// `field`. If it concerns a single permission, `verb` is inside the member `value`.
     func webhook(
         _ call: SignedCall,
         field: String,

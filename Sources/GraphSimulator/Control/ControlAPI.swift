@@ -40,9 +40,9 @@ final class ControlConnection: ChannelInboundHandler {
     }
 }
 
-/// The requests and responses of the control port, at which tests configure the simulator.
+/// Handles the requests to the control port, at which tests configure the simulator.
 ///
-/// They provide as JSON everything that ``GraphSimulator`` can do.
+/// The requests offer everything that ``GraphSimulator`` can do, with JSON in place of Swift values.
 struct ControlAPI: Sendable {
     /// A response of the control port.
     struct Answer: Sendable {
@@ -342,7 +342,7 @@ extension ClosedRange<Int> {
 }
 
 extension KeyRing {
-    /// The ids of the signing keys, such as `{"keys":["older","newer"],"retired":[…]}`.
+    /// The ids of the published and of the retired signing keys: `{"keys":["older","newer"],"retired":[…]}`.
     fileprivate var listing: JSON {
         ["keys": [.string(older.kid), .string(newer.kid)], "retired": .strings(retired.map(\.kid))]
     }

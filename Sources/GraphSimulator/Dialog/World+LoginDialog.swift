@@ -167,7 +167,8 @@ struct DialogRequest: Sendable {
         scope != "public_profile" && scope != "openid"
     }
 
-    /// Returns the app's redirect URI with the dialog's parameters appended to its query.
+    /// Appends the given parameters and the request's `state` to the query of the app's redirect URI, and returns the
+    /// result.
     func callback(_ parameters: [(name: String, value: String)], fragment: String = "") -> String {
         let state = state.map { [("state", $0)] } ?? []
         let separator = redirectURI.utf8.contains(UInt8(ascii: "?")) ? "&" : "?"

@@ -1,7 +1,7 @@
 import Encodings
 
 extension Fault.Damage {
-    /// Damages a JSON response in the way of this case, and returns the damaged text.
+    /// Damages a JSON response in the way that this case names, and returns the damaged text.
     func apply(to json: JSON) -> [UInt8] {
         switch self {
         case .truncated:

@@ -1,8 +1,8 @@
 extension GraphSimulator {
     /// A failure that the simulator simulates, with the conditions that decide which requests the failure strikes.
     ///
-    /// The simulator examines the faults in the order in which they were added. If several faults strike a request,
-    /// their delays are added up. Of the faults that are not delays, only the first one takes effect.
+    /// For each request, the simulator examines the faults in the order in which they were added, up to the first fault
+    /// that strikes and is not a delay. The delays before that fault are added up.
     public struct Fault: Sendable {
         /// The effect of the fault.
         public var effect: Effect
@@ -16,11 +16,15 @@ extension GraphSimulator {
         public var token: String?
         /// The number of matching requests that pass unharmed before the fault strikes for the first time.
         public var after: Int
-        /// The interval of the struck requests: of the matching requests after ``after``, every n-th one is struck.
+        /// Limits the fault to every n-th of the matching requests.
+        ///
+        /// The first ``after`` matching requests do not count.
         public var every: Int
         /// The chance in percent that a matching request is struck, from 0 to 100.
         public var percent: Double?
-        /// The seed that makes ``percent`` repeatable.
+        /// The seed of the random numbers by which ``percent`` is applied.
+        ///
+        /// The same seed strikes the same requests.
         public var seed: UInt64
         /// The number of strikes after which the fault has no further effect; `nil` if it strikes without limit.
         public var count: Int?
@@ -160,12 +164,14 @@ extension GraphSimulator.Fault.Effect {
     /// Facebook's `/me` has been seen to return this.
     public static let bareFalse: Self = .json(false)
 
-    /// Returns a redirect to another address, with status 302 unless given.
+    /// Makes the effect that the response is a redirect to the given URL.
+    ///
+    /// The default status is 302.
     public static func redirect(to location: String, status: Int = 302) -> Self {
         .reply(status: status, headers: [("Location", location)], body: [])
     }
 
-    /// Returns JSON with any status, in place of Graph's response.
+    /// Makes the effect that the response is the given JSON with any status, in place of Graph's response.
     public static func json(_ json: GraphSimulator.JSON, status: Int = 200) -> Self {
         .reply(
             status: status,
@@ -174,16 +180,17 @@ extension GraphSimulator.Fault.Effect {
         )
     }
 
-    /// Replaces the id in a response, as if `/me` returned another user.
+    /// Makes the effect that a response has another id, as if `/me` returned another user.
     ///
     /// To strike only requests to `/me`, limit the fault to the path `me`.
     public static func meAnswers(userID: String) -> Self {
         .damage(.merged(["id": .string(userID)]))
     }
 
-    /// Replaces members inside the `data` of a response, as `debug_token` returns it.
+    /// Makes the effect that members inside the response's object `data` have other values.
     ///
-    /// To strike only such requests, limit the fault to the path `debug_token`.
+    /// The responses of `debug_token` have this object. To strike only these, limit the fault to the path
+    /// `debug_token`.
     public static func debugTokenSays(_ members: GraphSimulator.JSON) -> Self {
         .damage(.merged(["data": members]))
     }
@@ -192,10 +199,10 @@ extension GraphSimulator.Fault.Effect {
 typealias Fault = GraphSimulator.Fault
 
 extension Fault.Effect {
-    /// Whether the fault prevents that the request takes effect.
+    /// Whether the fault prevents the request from taking effect.
     ///
-    /// With such a fault, an authorization code stays unused, and a removed permission stays granted. All other faults
-    /// change or interrupt the response to a request that has taken effect.
+    /// With such a fault, an authorization code stays unused, and a permission that the request would remove stays
+    /// granted. All other faults change or interrupt the response to a request that has taken effect.
     var comesFirst: Bool {
         switch self {
         case .error, .rateLimit, .reply, .interrupt(.request, _): true

@@ -21,7 +21,7 @@ struct FaultSchedule: Sendable {
         }
     }
 
-    /// The faults that strike one request.
+    /// The faults that strike one request, and their combined effect.
     struct Verdict: Sendable {
         var delay = 0
         var effect: Fault.Effect?
@@ -60,11 +60,13 @@ struct FaultSchedule: Sendable {
 
     /// Decides which faults strike a request, and updates the counters of these faults.
     ///
+    /// The faults after the first one that strikes and is not a delay are not examined.
+    ///
     /// - Parameters:
     ///   - path: The path without version.
     ///   - app: The id of the app that the request names by its token or by `client_id`; `nil` if it names none.
     ///   - tokens: The texts of the tokens in the request.
-    /// - Returns: The sum of the delays, and the first effect that is not a delay.
+    /// - Returns: The effect of that fault, and the sum of the delays before it.
     mutating func verdict(path: String, app: String?, tokens: [String]) -> Verdict {
         var verdict = Verdict()
         for index in entries.indices {

@@ -41,7 +41,8 @@ extension World {
 
     /// Handles `/oauth/client_code`.
     ///
-    /// A server sends a user's token and gets a code, which a client exchanges without a secret.
+    /// An app's server sends the token of a user and gets an authorization code. The app's client can exchange this
+    /// code for a token without the app secret.
     mutating func clientCode(_ request: GraphRequest, now: Int) throws(GraphError) -> JSON {
         let app = try requestingApp(request)
         try Self.authenticate(app, request)
@@ -75,7 +76,7 @@ extension World {
     }
 }
 
-/// Exchanges a valid user token for a new one with 60 days until expiry (`grant_type=fb_exchange_token`).
+/// Exchanges a valid user token for a new one that expires after 60 days (`grant_type=fb_exchange_token`).
 extension World {
     private mutating func exchangeToken(_ request: GraphRequest, app: App, now: Int) throws(GraphError) -> JSON {
         guard let text = request.parameter("fb_exchange_token"), !text.isEmpty else {

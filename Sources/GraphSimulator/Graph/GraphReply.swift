@@ -30,11 +30,11 @@ struct GraphReply: Sendable {
 
     var status = 200
     var body: Body
-    /// Headers in addition to those of every response.
+    /// The headers that this response has in addition to those of every response.
     var headers: [(name: String, value: String)] = []
-    /// The value of `facebook-api-version`.
+    /// The value of the header `facebook-api-version`.
     var version: GraphVersion?
-    /// The value of `x-app-usage`.
+    /// The value of the header `x-app-usage`.
     var usage: AppUsage?
     var origin = Origin.graph
     /// Whether the response is an error.

@@ -73,7 +73,7 @@ struct GraphRequest: Sendable {
         Self.last(name, of: parameters)
     }
 
-    /// The address that the client called: `http://`, host and port.
+    /// The beginning of the URL to which the client sent the request: `http://`, host and port.
     var origin: String { "http://" + (head.headers.first(name: "host") ?? "localhost") }
 
     var authorization: String? { head.headers.first(name: "authorization") }
@@ -82,9 +82,10 @@ struct GraphRequest: Sendable {
         parameters.last { $0.name.hasSameBytes(as: name) }?.value
     }
 
-    /// Marks this request as a part of a batch, and copies what it lacks from the request that contained the batch.
+    /// Marks this request as a part of a batch, and completes it from the request that contained the batch.
     ///
-    /// The copied values are the version, and the access token with its `appsecret_proof`.
+    /// If this request has no version or no access token, it gets that of the containing request. With the access
+    /// token, it gets the `appsecret_proof`.
     mutating func become(operationOf batch: GraphRequest) {
         isPartOfBatch = true
         version = version ?? batch.version

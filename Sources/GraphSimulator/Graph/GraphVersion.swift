@@ -5,7 +5,7 @@ struct GraphVersion: Sendable, Comparable, CustomStringConvertible {
 
     var description: String { "v\(major).\(minor)" }
 
-    /// The versions, the oldest first.
+    /// The versions of the Graph API that the simulator knows, the oldest first.
     ///
     /// `end` is the Unix second from which a version is unusable.
     private static let calendar: [(version: GraphVersion, end: Int)] = [

@@ -112,7 +112,7 @@ extension World {
 
     /// Splits a list of ids.
     ///
-    /// Commas separate the ids, or the list is a JSON array, as RestFB writes it.
+    /// The list has commas between the ids, or is a JSON array, as the client library RestFB writes it.
     private static func ids(_ list: String) throws(GraphError) -> [String] {
         let texts = (try? JSON(parsing: list.utf8).array)?.compactMap(\.string)
         let ids = texts ?? list.split(separator: ",", omittingEmptySubsequences: false).map { $0.filter { $0 != " " } }

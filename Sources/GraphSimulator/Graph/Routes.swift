@@ -73,8 +73,8 @@ extension World {
 
     /// Decodes the request's token.
     ///
-    /// Checks that the session is valid and that the `appsecret_proof` is correct. If the request has no token, or has
-    /// the app token of a desktop app, throws `missing`.
+    /// Checks that the token is still valid and that the `appsecret_proof` is correct. If the request has no token, or
+    /// has the app token of a desktop app, throws `missing`.
     func authorize(_ request: GraphRequest, now: Int, missing: GraphError) throws(GraphError) -> Credential {
         guard let text = request.accessToken, !text.isEmpty else { throw missing }
         let credential = try credential(text)

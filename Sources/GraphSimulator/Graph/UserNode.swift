@@ -8,13 +8,13 @@ struct UserNode {
     let person: Person
     let token: Token
     let now: Int
-    /// The version that serves the request, for fields that depend on it.
+    /// The version of the Graph API that serves the request, on which some fields depend.
     var version: GraphVersion?
 
     /// The user's id for the token's app.
     var id: String { person.id(for: token.app) }
 
-    /// The current permissions: those of the token, except the ones that the user has revoked.
+    /// The current permissions: those of the token, except the ones that the user has declined or revoked.
     var scopes: [String] {
         guard let scopes = token.scopes else {
             return person.permissions.filter { $0.status == .granted }.map(\.name)

@@ -14,7 +14,7 @@ enum Credential {
 extension World {
     /// Decodes a token's text.
     ///
-    /// Does not check whether the session is valid.
+    /// Does not check whether the token has expired or was revoked.
     func credential(_ text: String) throws(GraphError) -> Credential {
         if let bar = text.utf8.firstIndex(of: UInt8(ascii: "|")) {
             guard let app = apps[String(text[..<bar])] else { throw .applicationUnavailable }

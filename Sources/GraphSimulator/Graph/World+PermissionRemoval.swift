@@ -4,8 +4,9 @@ import Encodings
 extension World {
     /// Handles `DELETE /{user}/permissions` and `DELETE /{user}/permissions/{name}`.
     ///
-    /// The first form removes the app from the user. The second form sets one permission to declined. The user is `me`
-    /// or an app-scoped id. With an app token, the user must be an id, which may be that of any user of the app.
+    /// The first form removes the app from the user. The second form sets one permission to declined. With a user's
+    /// token, `{user}` is `me` or the app-scoped id of the token's user. With an app token, it is the app-scoped id of
+    /// any user.
     mutating func removePermissions(_ request: GraphRequest, now: Int) throws(GraphError) -> JSON {
         let name = request.components[0]
         let isMe = name.hasSameBytes(as: "me")
@@ -33,8 +34,8 @@ extension World {
 
     /// Handles `POST /platform/uninstall/`, which removes the app `app_id` from the user of the `id_token`.
     ///
-    /// With this request, an app without an access token can be removed. The ID token may have expired. Therefore
-    /// clients keep it for longer than its lifetime of an hour.
+    /// An app that uses Limited Login gets only an ID token, and no access token with which it could be removed. The ID
+    /// token may have expired. Therefore clients keep it for longer than its lifetime of an hour.
     mutating func uninstall(_ request: GraphRequest, now: Int) throws(GraphError) -> JSON {
         guard let app = request.parameter("app_id").flatMap({ apps[$0] }) else { throw GraphError(code: 101) }
         guard let text = request.parameter("id_token"), let claims = keys.verifiedClaims(of: text),

@@ -4,7 +4,9 @@ import NIOCore
 ///
 /// The simulator makes the body piece by piece while the client reads.
 struct BodyStream {
-    /// The number of repetitions of the middle piece; `nil` for an endless body.
+    /// The number of times that the middle piece of the body is sent; `nil` for an endless body.
+    ///
+    /// A different piece is sent before it, and another one after it.
     private let count: Int?
     private var first: ByteBuffer?
     private let piece: ByteBuffer

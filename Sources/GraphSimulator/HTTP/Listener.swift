@@ -121,7 +121,9 @@ private final class Continue: ChannelInboundHandler {
     }
 }
 
-/// Ends a new connection before a request has been read, as a fault demands, or leaves it open and ignores its bytes.
+/// Interrupts a new connection before a request has been read, as a fault demands.
+///
+/// The handler closes or resets the connection, or leaves it open and ignores its bytes.
 private final class EarlyEnd: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
 

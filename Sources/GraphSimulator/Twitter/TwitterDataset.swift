@@ -93,9 +93,9 @@ extension GraphSimulator {
     public struct TwitterToken: Sendable, Equatable {
         /// The token's name in tests and the control API.
         public var name: String?
-        /// `oauth_token`.
+        /// The token itself, which OAuth 1.0a calls `oauth_token`.
         public let text: String
-        /// `oauth_token_secret`.
+        /// The secret that belongs to the token, which OAuth 1.0a calls `oauth_token_secret`.
         public let secret: String
         /// The key of the consumer to which the token was issued.
         public let consumer: String

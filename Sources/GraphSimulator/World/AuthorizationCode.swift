@@ -55,7 +55,7 @@ extension CodeRequest {
 
 /// An authorization code that the login dialog issued.
 struct AuthorizationCode: Sendable {
-    /// The lifetime in seconds.
+    /// The lifetime of an authorization code, in seconds.
     static let lifetime = 600
 
     /// The parameters of the code.

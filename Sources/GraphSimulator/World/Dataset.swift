@@ -36,7 +36,7 @@ extension GraphSimulator {
         /// Its form is `{"apps": […], "people": […], "tokens": […], "removedFields": {…}, "twitter": {…}, "sms": {…}}`
         /// (docs/simulator.md).
         ///
-        /// - Throws: ``DataError`` with the place of the error and the reason.
+        /// - Throws: ``DataError`` with the path to the wrong value and the reason.
         public init(json text: some Collection<UInt8>) throws(DataError) {
             var reader = try JSONReader(JSON(parsing: text))
             self.init(

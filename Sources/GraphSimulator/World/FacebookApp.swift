@@ -21,9 +21,9 @@ extension GraphSimulator {
         ///
         /// The simulator treats the app token of such an app as if the request had no token.
         public var desktop = false
-        /// The developers of the app, by their keys.
+        /// The developers of the app, by the keys of users in the simulator's data.
         ///
-        /// The tokens of these users may ask `debug_token` about the app's tokens.
+        /// With their own tokens, these users may ask `debug_token` about the app's tokens.
         public var developers: [String]
         /// The load that the header `X-App-Usage` reports for this app; `nil` for responses without this header.
         public var usage: AppUsage? = AppUsage()
@@ -51,11 +51,11 @@ extension GraphSimulator {
         }
     }
 
-    /// An error of the login dialog with only `error_code` and `error_message`.
+    /// An error that the login dialog reports to the app with only the parameters `error_code` and `error_message`.
     public struct DialogError: Sendable, Equatable {
-        /// `error_code`.
+        /// The value of the parameter `error_code`.
         public var code: Int
-        /// `error_message`.
+        /// The value of the parameter `error_message`.
         public var message: String
 
         /// Makes an error of the login dialog.
@@ -67,11 +67,11 @@ extension GraphSimulator {
 
     /// The load in `X-App-Usage`, each value in percent of the app's limit.
     public struct AppUsage: Sendable, Equatable {
-        /// The member `call_count`: percent of the app's limit.
+        /// The member `call_count` of the header: the number of calls, in percent of the app's limit.
         public var callCount: Int
-        /// The member `total_time`: percent of the app's limit.
+        /// The member `total_time` of the header: the duration of all calls, in percent of the app's limit.
         public var totalTime: Int
-        /// The member `total_cputime`: percent of the app's limit.
+        /// The member `total_cputime` of the header: the processor time of all calls, in percent of the app's limit.
         public var totalCPUTime: Int
 
         /// Makes a load for the header `X-App-Usage`, in percent of the app's limit.

@@ -114,7 +114,7 @@ extension World {
 }
 
 extension Token {
-    /// Makes a token for use inside the simulator, which no client gets.
+    /// Makes a token that only the simulator uses and no client gets.
     ///
     /// A ``UserNode`` takes the app and the permissions from this token.
     init(for person: Person, app: App, scopes: [String]?) {
@@ -129,7 +129,9 @@ extension Token {
 }
 
 extension UserNode {
-    /// The claims about the user: fields under their OpenID Connect names, if the user has granted their permissions.
+    /// The claims about the user: the user's fields under their names in ID tokens.
+    ///
+    /// A field is absent if the user has not granted the permission that the field needs.
     fileprivate var claims: [(name: String, value: JSON)] {
         func field(_ name: String) -> JSON? {
             // A missing permission omits the field. Graph knows all names here, so no error can occur.
@@ -157,7 +159,7 @@ extension GraphSimulator {
     public enum IDTokenSignature: Sendable, Equatable {
         /// RS256 with the newest key, as Facebook signs.
         case newest
-        /// RS256 with a key that is published, or that a rotation has retired.
+        /// RS256 with the given key, which is published, or which a rotation has retired.
         case key(kid: String)
         /// RS256 with a key that was never published.
         ///
@@ -175,7 +177,10 @@ extension GraphSimulator {
         case rs512
         /// RSASSA-PSS with SHA-256 and the newest key.
         case ps256
-        /// HMAC-SHA256 with a key that is public: the newest public key in some notation.
+        /// HMAC-SHA256, for which the text of the newest public key is the key.
+        ///
+        /// Since this key is public, a verifier must refuse the token. The notation says which text of the key is
+        /// meant.
         case hs256WithPublicKey(PublicKeyNotation)
         /// HMAC-SHA256 with the app's secret as key.
         case hs256WithAppSecret
@@ -187,7 +192,7 @@ extension GraphSimulator {
         case pem
         /// PEM with a newline at the end.
         case pemLine = "pem-line"
-        /// SubjectPublicKeyInfo.
+        /// The SubjectPublicKeyInfo in DER.
         case der
         /// The JWK's text as in the JWKS.
         case jwk
@@ -205,9 +210,9 @@ struct IDTokenRequest {
     var person: String?
     /// The app's id; the first app when `nil`.
     var app: String?
-    /// The nonce, copied unchanged.
+    /// The nonce, which the token contains unchanged.
     ///
-    /// Without a nonce, the claim is `""`, as in Facebook's web flow.
+    /// Without a nonce, the token's claim `nonce` is `""`, as in Facebook's web flow.
     var nonce: String?
     /// The permissions whose claims the token contains; `nil` for the permissions that the user has granted.
     ///

@@ -45,7 +45,7 @@ struct KeyRing: Sendable {
     /// The published key that signs by default.
     private(set) var newer: SigningKey
     private(set) var retired: [SigningKey] = []
-    /// A key that is in no JWKS.
+    /// A key that no JWKS contains, for ID tokens with an unknown key.
     let unpublished: SigningKey
 
     /// The keys of ``KnownKeys``, parsed once per process.
@@ -75,7 +75,7 @@ struct KeyRing: Sendable {
         newer = key
     }
 
-    /// Returns a published or retired key.
+    /// Returns the published or retired key with the given id; `nil` if there is none.
     func key(_ kid: String) -> SigningKey? {
         ([older, newer] + retired).first { $0.kid.hasSameBytes(as: kid) }
     }

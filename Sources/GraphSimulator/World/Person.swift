@@ -73,7 +73,7 @@ extension Person: Keyed {
         return String(10_000_000_000_000_000 + SHA256.number(of: "\(key)\n\(app)") % 30_000_000_000_000_000)
     }
 
-    /// Sets a permission; a new one is appended.
+    /// Sets the status of a permission, and adds the permission if the user does not have it yet.
     public mutating func set(_ permission: String, _ status: PermissionStatus) {
         if let index = permissions.firstIndex(where: { $0.name == permission }) {
             permissions[index].status = status

@@ -49,17 +49,17 @@ extension GraphSimulator {
         /// The permissions with which the token was issued; `nil` for the permissions that the user has granted at the
         /// time of a request.
         public var scopes: [String]?
-        /// The time when the token was issued.
+        /// The time when the token was issued, in Unix seconds.
         public var issuedAt = 0
-        /// The expiry; 0 if the token never expires.
+        /// The expiry of the token, in Unix seconds; 0 if the token never expires.
         public var expiresAt = 0
-        /// The time from which the token cannot read fields that need a permission; 0 for never.
+        /// The Unix second from which the token cannot read fields that need a permission; 0 for never.
         public var dataAccessExpiresAt = 0
         /// The id of the page, for a page token.
         public var profileID: String?
-        /// The `metadata` in `debug_token`, if any.
+        /// The member `metadata` of what `debug_token` returns about the token, if any.
         public var metadata: JSON?
-        /// The `granular_scopes` in `debug_token`, if any.
+        /// The member `granular_scopes` of what `debug_token` returns about the token, if any.
         public var granularScopes: JSON?
     }
 
@@ -77,15 +77,15 @@ extension GraphSimulator {
         public var name: String?
         /// The exact text; `nil` for a generated one.
         public var text: String?
-        /// The expiry in Unix seconds; `nil` for the default of the token's kind.
+        /// The expiry of the token, in Unix seconds; `nil` for the default of the token's kind.
         public var expiresAt: Int?
         /// The time from which the token cannot read fields that need a permission, in Unix seconds.
         ///
         /// `nil` stands for the default of the token's kind.
         public var dataAccessExpiresAt: Int?
-        /// The `metadata` in `debug_token`, if any.
+        /// The member `metadata` of what `debug_token` returns about the token, if any.
         public var metadata: JSON?
-        /// The `granular_scopes` in `debug_token`, if any.
+        /// The member `granular_scopes` of what `debug_token` returns about the token, if any.
         public var granularScopes: JSON?
 
         /// Stores the parameters of a token to mint.

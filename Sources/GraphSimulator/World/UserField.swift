@@ -26,7 +26,7 @@ struct UserField: Sendable {
     /// The required permission; `nil` if any token may read the field.
     let permission: String?
 
-    /// The fields of current versions.
+    /// The fields that Graph's User node has in the current versions.
     ///
     /// The withdrawn fields are those of Facebook's announcement of May 1st, 2018. Since then, responses lack these
     /// fields, without an error (github.com/simi/omniauth-facebook/pull/311).

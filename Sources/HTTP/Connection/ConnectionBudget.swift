@@ -14,7 +14,7 @@ import NIOCore
 final class ConnectionBudget: Sendable {
     /// The number of bytes that count for a request that is being handled: for its channel, its handlers and its task.
     static let request = 40 * 1024
-    /// A whole network may use this many times as many connections, requests and bytes as a single source.
+    /// How many times as many connections, requests and bytes a whole network may use as a single source.
     ///
     /// The network of an IPv6 address is its /48, which belongs to one customer of a network provider.
     static let sourcesOfNetwork = 2
@@ -40,7 +40,7 @@ final class ConnectionBudget: Sendable {
         case source(UInt64)
         case network(UInt64)
 
-        /// This client may use this many times as many resources as a single source.
+        /// How many times as many resources this client may use as a single source: more than 1 only for a network.
         var share: Int {
             switch self {
             case .source: 1
@@ -198,7 +198,7 @@ final class ConnectionShare {
         if requests > 0 { budget.end(1, for: source) }
     }
 
-    /// Reserves memory for a number of bytes, until `give` is called for them.
+    /// Reserves memory for a number of bytes; `give` frees it again.
     ///
     /// - Returns: Whether enough bytes were free.
     func take(_ count: Int) -> Bool {
@@ -229,7 +229,7 @@ final class ConnectionShare {
     deinit { close() }
 }
 
-/// The number of bytes that one channel handler has reserved from the memory for its listener's connections.
+/// The number of bytes that one channel handler of a connection has reserved in its listener's ``ConnectionBudget``.
 struct ConnectionCharge {
     private let share: ConnectionShare
     private(set) var bytes = 0

@@ -4,7 +4,8 @@ package import NIOCore
 ///
 /// One thread therefore reads a request, handles it and writes the response. Otherwise each step between the socket and
 /// a task would wake a thread of Swift's pool, which takes longer than the step on a machine with few processors.
-/// Blocking work has threads of its own. Long computations, such as those for pages of users, run in Swift's pool.
+/// Blocking work has threads of its own. Long computations, such as writing a long list of users as JSON, run in
+/// Swift's pool.
 package final class EventLoopExecutor: TaskExecutor {
     private let loop: any EventLoop
 

@@ -39,7 +39,7 @@ extension HTTPServerBuilder {
     }
 }
 
-/// Serves the HTTP/1.1 connections of a listener: turns bytes into requests and responses into bytes, within limits.
+/// Serves the HTTP/1.1 connections of a listener, within limits: turns bytes into requests, and responses into bytes.
 struct HTTPConnections: HTTPChannelHandler {
     typealias Value = NIOAsyncChannel<HTTPRequestPart, HTTPResponsePart>
 

@@ -9,7 +9,7 @@ final class ReplyTimes: ChannelOutboundHandler {
     typealias OutboundIn = HTTPResponsePart
     typealias OutboundOut = HTTPResponsePart
 
-    /// The size of the pieces in which a body is written.
+    /// The maximum size, in bytes, of the pieces in which the body of a response is written.
     ///
     /// A piece that has been written to the network shows that the client is still reading.
     private static let piece = 16_384
@@ -20,9 +20,9 @@ final class ReplyTimes: ChannelOutboundHandler {
     private var isLooking = false
     /// The number of parts of responses that have not been written to the network yet.
     private var waiting = 0
-    /// The number of bytes in the waiting parts.
+    /// The number of response bytes that have not been written to the network yet.
     private var bytes = 0
-    /// The number of parts that have been written to the network.
+    /// The number of parts of responses that have been written to the network.
     private var taken = 0
 
     /// - Parameters:

@@ -17,11 +17,11 @@ final class RequestArrival: ChannelInboundHandler, RemovableChannelHandler {
     ///
     /// It covers the request line, the headers, and the framing of a chunked body.
     static let framing = 65_536
-    /// The number of bytes by which each byte of the body raises the maximum `framing`.
+    /// How many more framing bytes a request may have for each byte of its body, beyond `framing`.
     ///
-    /// It is enough for a body in chunks of a single byte.
+    /// The number suffices even for a chunked body in which each chunk has a single byte.
     static let framingOfByte = 8
-    /// The maximum number of bytes that are handled at once; a single read from a TLS connection may bring far more.
+    /// The maximum number of bytes that are handled in one step; one read from a TLS connection may bring far more.
     private static let piece = 16_384
 
     private let limit: TimeAmount

@@ -18,7 +18,7 @@ final class WaitingRequest: ChannelDuplexHandler, RemovableChannelHandler {
     typealias OutboundIn = HTTPResponsePart
     typealias OutboundOut = HTTPResponsePart
 
-    /// The maximum length of a body that is kept until it is complete, in bytes.
+    /// The maximum length, in bytes, of a body that the handler keeps until it is complete.
     ///
     /// Most bodies are shorter.
     static let maxBytes = 16_384

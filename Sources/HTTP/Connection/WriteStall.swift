@@ -3,7 +3,7 @@ import NIOCore
 /// Closes a connection whose client reads nothing for some time although response bytes wait for it.
 ///
 /// The handler is next to the socket, and counts the bytes that the kernel has accepted. A client that reads slowly
-/// stays. A client that reads nothing for the limit is disconnected, and its bytes are freed.
+/// stays connected. A client that reads nothing until the time limit passes is disconnected, and its bytes are freed.
 final class WriteStall: ChannelOutboundHandler, RemovableChannelHandler {
     typealias OutboundIn = IOData
     typealias OutboundOut = IOData
@@ -44,7 +44,7 @@ final class WriteStall: ChannelOutboundHandler, RemovableChannelHandler {
         if written &- waiting == taken { context.close(promise: nil) } else { start(context) }
     }
 
-    /// Returns the bytes that the kernel has not accepted yet.
+    /// Returns the number of response bytes that the kernel has not accepted yet.
     private func waiting(_ context: ChannelHandlerContext) -> Int {
         (try? context.channel.syncOptions?.getOption(.bufferedWritableBytes)) ?? 0
     }

@@ -24,7 +24,10 @@ package struct DialogChallenges: Sendable {
         self.store = store
     }
 
-    /// The seconds for which an app's dialogs have no PKCE challenge after the provider has forgotten one.
+    /// The seconds for which an app's dialogs are opened without a PKCE challenge, after the provider has lost a
+    /// challenge.
+    ///
+    /// A provider that has lost the challenge of a dialog refuses the authorization code of that dialog.
     static let lostChallengeSeconds: Int64 = 3600
 
     /// Returns whether an app's login dialogs are opened with a PKCE challenge.
@@ -45,7 +48,9 @@ package struct DialogChallenges: Sendable {
         }
     }
 
-    /// Records that a provider has forgotten the PKCE challenge of a login dialog.
+    /// Records that a provider has lost the PKCE challenge of a login dialog.
+    ///
+    /// Such a provider refuses the authorization code of the dialog.
     package func noteLostChallenge(
         of app: ProviderAppID,
         at provider: any DialogOffering,

@@ -15,8 +15,8 @@ enum DialogEnd: Sendable {
 
     /// Chooses how a login ends.
     ///
-    /// Each address must equal an address in the operator's list byte for byte. An unlisted address has no fallback
-    /// (T-72). A client that sends a challenge expects a login code, so its login ends with a redirect.
+    /// Each address in the request must equal an address in the operator's list byte for byte. An unlisted address has
+    /// no fallback (T-72). A client that sends a challenge expects a login code, so its login ends with a redirect.
     ///
     /// - Throws: `malformed_request` for an unlisted address; `provider_not_configured` if the lists are empty.
     init(_ request: DialogRequest, returnURLs: [String], allowedOrigins: [String]) throws(Failure) {

@@ -21,15 +21,17 @@ struct DialogPlan: Sendable {
     let end: DialogEnd
     /// Whether the client will use the login code to link the identity to the user of an existing session.
     ///
-    /// After the dialog, the service then asks for no second factor. A login with the code still needs the second
-    /// factor.
+    /// If so, the service asks for no second factor after the dialog. If the client logs in with the code instead, that
+    /// login still needs the second factor.
     let isForLinking: Bool
     /// Whether the account page redeems the login code.
     let isForAccountPage: Bool
     /// The invitation that a new user presents.
     let invitation: InvitationToken?
 
-    /// The maximum size, in bytes, of a mapping that is part of an address.
+    /// The maximum size, in bytes, of a client's mapping.
+    ///
+    /// The URL that leads to the dialog contains the mapping.
     static let maxMappingBytes = 2048
 
     private enum Key {
@@ -97,10 +99,11 @@ struct DialogPlan: Sendable {
         invitation = InvitationToken(hashText: object[Key.invitation]?.string)
     }
 
-    /// Returns whether the plan is for the provider and the application still allows its end.
+    /// Returns whether the plan is for the given provider, and the operator still allows the place to which the login
+    /// returns.
     ///
-    /// Since the beginning of the login, the operator may have removed the address or the origin from the lists, or
-    /// disabled the account page.
+    /// That place is a return URL, the origin of a popup's opener, or the account page. Since the login began, the
+    /// operator may have removed the URL or the origin from the lists, or disabled the account page.
     func isListed(by application: Application, at provider: any DialogOffering) -> Bool {
         guard self.provider == provider.name else { return false }
         guard !isForAccountPage else { return application.settings.pages.account }

@@ -8,15 +8,15 @@ package struct DialogRequest: Sendable {
     /// properties.
     package var mapping: JSONValue?
     package var wishes = DialogParameters()
-    /// The id of the application's app at the provider that the user logs in to; nil for the first app.
+    /// The id of the provider's app that the user logs in to; nil for the application's first app.
     package var appID: String?
-    /// The address to which the browser goes at the end.
+    /// The URL to which the browser goes at the end of the login.
     package var redirectAfterLoginURL: String?
     /// The client's PKCE challenge (S256) for the login code: 43 characters of base64url.
     package var codeChallenge: String?
     /// Whether the client will use the login code to link the identity to the user of an existing session.
     ///
-    /// After the dialog, the service then asks for no second factor.
+    /// If so, the service asks for no second factor after the dialog.
     package var isForLinking = false
     /// The address of the account page if that page makes the request.
     ///

@@ -47,9 +47,9 @@ extension LoginDialog {
     ///   - loaded: The application.
     ///   - logger: Gets the outcome of the login.
     /// - Returns: Where the browser goes, with success or failure.
-    /// - Throws: `login_state_invalid` if the `state` is unknown or belongs to another browser. If the service could
-    ///   not look up the `state`, `overloaded`, `store_unavailable` or a similar error: then the browser can open the
-    ///   same address again.
+    /// - Throws: `login_state_invalid` if the `state` is unknown or belongs to another browser. `overloaded`,
+    ///   `store_unavailable` or a similar error if the service could not look up the `state`: the browser can then open
+    ///   the same address again.
     package func closeDialog(
         _ answer: DialogAnswer,
         of provider: ProviderName,
@@ -137,7 +137,8 @@ extension LoginDialog {
         }
     }
 
-    /// Returns a question for the second factor in place of the outcome, if the login has failed because it needs one.
+    /// Returns a question that asks the user for a second factor, if the login has failed only because it needs the
+    /// factor.
     ///
     /// Returns any other outcome unchanged.
     private func asking(

@@ -16,7 +16,9 @@ package struct StartedDialog: Sendable {
 }
 
 extension LoginDialog {
-    /// Begins a login dialog in the browser that opened the address with a ticket.
+    /// Begins a login dialog in a browser.
+    ///
+    /// The browser has opened a URL of this service that contains the ticket, which is the client's request.
     ///
     /// If the browser already has a cookie from another dialog, it keeps that cookie, so that the other dialog can end,
     /// too.
@@ -26,7 +28,7 @@ extension LoginDialog {
     ///   - provider: The provider of the dialog.
     ///   - browser: The cookie of the browser, if any.
     ///   - loaded: The application.
-    /// - Returns: The address for the browser, and its cookie.
+    /// - Returns: The address of the provider's dialog, and the cookie for the browser.
     /// - Throws: `login_state_invalid`, `provider_not_configured` and similar errors.
     package func startDialog(
         _ ticket: String,

@@ -4,7 +4,7 @@ package import Factors
 /// What a page of this service asks a user about the second factor, after the provider's dialog.
 package struct FactorQuestion: Sendable {
     package enum Step: Sendable {
-        /// The page asks the user to show one of their second factors.
+        /// The page asks the user for one of their second factors, such as a one-time code.
         case show(Factor, FactorChallenge, others: [Factor])
         /// The page asks the user to choose the kind of second factor to enrol.
         case enrol([FactorKind])

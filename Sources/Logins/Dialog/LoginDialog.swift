@@ -6,7 +6,7 @@ import Providers
 package import Secrets
 package import Store
 
-/// Logins by a provider's dialog.
+/// Logs users in by a provider's dialog.
 ///
 /// The browser goes to the provider's dialog and returns to this service with an authorization code.
 package struct LoginDialog: Sendable {

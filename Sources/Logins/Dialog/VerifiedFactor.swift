@@ -3,7 +3,7 @@ import Encodings
 import Secrets
 import Store
 
-/// A second factor that a user has shown at the end of a dialog.
+/// A second factor that a user has presented at the end of a dialog.
 ///
 /// The factor is used up when the client exchanges the login code.
 package struct VerifiedFactor: Sendable {

@@ -4,7 +4,7 @@ package import Encodings
 import Mapping
 package import Providers
 
-/// A login that the provider has verified, kept until the client exchanges the login code or shows a second factor.
+/// A login that the provider has verified, kept until the client exchanges the login code or sends a second factor.
 package struct VerifiedLogin: Sendable {
     package let result: AuthenticationResult
     /// The client's mapping from the beginning of the login.
@@ -13,7 +13,7 @@ package struct VerifiedLogin: Sendable {
     ///
     /// With the login code, the client must send the verifier that fits the challenge.
     let codeChallenge: String?
-    /// The second factor that the user showed after the dialog; nil if none was required.
+    /// The second factor that the user presented after the dialog; nil if none was required.
     let factor: VerifiedFactor?
     /// The invitation that a new user presents.
     let invitation: InvitationToken?

@@ -5,7 +5,7 @@ import Secrets
 package import Store
 
 extension MasterKeys {
-    /// Encrypts a provider token for storage with its identity.
+    /// Encrypts a provider token, so that the database can store it together with the user's identity.
     package func encrypt(_ token: ProviderToken, with identity: IdentityKey, of application: ApplicationID)
         -> EncryptedToken
     {

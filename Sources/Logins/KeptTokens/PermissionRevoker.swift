@@ -45,7 +45,7 @@ package struct PermissionRevoker: Sendable {
         self.masterKeys = masterKeys
     }
 
-    /// The timeout for the requests about all tokens together.
+    /// The total timeout of the requests that withdraw permissions, for all tokens of a user.
     ///
     /// A client waits for these requests, and the service cannot repair their failure.
     private static let timeout = Duration.seconds(5)

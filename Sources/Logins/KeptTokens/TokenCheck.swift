@@ -26,7 +26,9 @@ package struct RefreshedUser: Sendable {
     package let missingPermissions: [String]
 }
 
-/// Checks kept provider tokens with their providers: in the background, for clients and for operators.
+/// Asks providers whether the tokens that the service keeps are still valid.
+///
+/// This happens in the background, or while a client or an operator waits.
 package struct TokenCheck: Sendable {
     let store: Store
     let masterKeys: MasterKeys
@@ -338,7 +340,9 @@ extension LoadedApplication {
 ///
 /// The wait is as long as the check has been overdue, so each failed check doubles that time.
 enum CheckBackoff {
-    /// Returns the seconds until the next retry, by the reason of the failure; `now` is in Unix seconds.
+    /// Returns the seconds until the next check, which depend on the reason why the last check failed.
+    ///
+    /// `now` is in Unix seconds.
     static func seconds(after reason: Failure.Reason, _ identity: KeptIdentity, now: Int64) -> Int64 {
         let day: Int64 = 86_400
         // The user has to act at the provider first.

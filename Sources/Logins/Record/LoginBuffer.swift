@@ -9,7 +9,7 @@ package import Store
 package struct LoginBuffer: Sendable {
     /// The maximum number of rows of refused logins between two calls of `endTurn`.
     private let maxPerTurn: Int
-    /// The maximum number of waiting rows.
+    /// The maximum number of rows that wait to be written to the database.
     ///
     /// Rows of several turns wait while the database is unavailable.
     private let maxWaiting: Int
@@ -116,8 +116,9 @@ package struct LoginBuffer: Sendable {
 ///
 /// A flood of refused logins hides neither a successful login nor the refused logins of other applications and sources.
 /// When the limit is reached, a further refused login takes the place of another one: of the application with the most
-/// rows and, in that application, of the source with the most rows. This requires that this application or source has
-/// at least two rows more than that of the further login. Otherwise, the further login is dropped.
+/// rows and, in that application, of the source with the most rows. It does so only if that application, or that
+/// source, has at least two rows more than the application, or the source, of the further login. Otherwise, the further
+/// login is dropped.
 struct LoginSample: Sendable {
     private let max: Int
     private var kept = 0

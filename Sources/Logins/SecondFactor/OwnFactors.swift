@@ -97,8 +97,8 @@ package final class OwnFactors: Sendable {
     ///
     /// If a login waits for the factor, finishes the login.
     ///
-    /// A mail tells the user. If the user enrolled the factor in a session, the mail has a link that restores the
-    /// former factors.
+    /// The service tells the user by a mail. If the user enrolled the factor in a session, the mail has a link that
+    /// restores the former factors.
     package func confirm(
         _ id: String,
         by response: FactorResponse,
@@ -208,7 +208,7 @@ package final class OwnFactors: Sendable {
 
     /// Removes a factor of the user of a session.
     ///
-    /// A mail tells the user.
+    /// The service tells the user by a mail.
     ///
     /// - Throws: The errors of `begin`; `not_found`, `last_factor`.
     package func remove(

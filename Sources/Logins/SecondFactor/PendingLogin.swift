@@ -31,9 +31,9 @@ package enum FirstFactor: Sendable {
     case password(StoredPassword)
 }
 
-/// An operation that waits for a second factor.
+/// An operation that waits for a second factor, such as a login.
 ///
-/// Its client keeps it, encrypted, and the service stores nothing.
+/// The service stores nothing: the client gets the encrypted operation, and sends it back together with the factor.
 struct PendingLogin: EncryptedInTransit {
     enum Purpose: Sendable {
         /// A login.
@@ -69,11 +69,11 @@ struct PendingLogin: EncryptedInTransit {
 
     static let keyName = "federation: pending login"
 
-    /// The seconds in which the user may show a factor.
+    /// The seconds within which the user must present a second factor.
     static let seconds = FactorChecks.seconds
-    /// The seconds in which a user without a factor may enrol one.
+    /// The seconds within which a user without a second factor must enrol one.
     ///
-    /// This time is longer than that for showing a factor, since the user may have to install an app.
+    /// This is longer than the time for an existing factor, since the user may have to install an authenticator app.
     static let enrolmentSeconds = FactorEnrolment.seconds
 
     private enum Key {

@@ -74,7 +74,9 @@ package final class PendingLogins: Sendable {
         return failure.adding(details(of: pending, holder.factors, in: application))
     }
 
-    /// Creates the pending operation of a mailed link that sets a password and needs a second factor.
+    /// Begins a password reset that must wait for a second factor.
+    ///
+    /// The user has opened a mailed link that sets a new password.
     package func begun(
         forLink tokenHash: [UInt8],
         of user: ObjectID,
@@ -95,7 +97,9 @@ package final class PendingLogins: Sendable {
         return PendingLink(pending: pending, text: encrypted(pending, of: application.id))
     }
 
-    /// Decrypts the pending operation of a link, for the client that began the operation.
+    /// Decrypts a password reset that waits for a second factor, and that a mailed link has begun.
+    ///
+    /// Only the client that began the reset can continue it.
     ///
     /// - Throws: `pending_login_invalid`.
     package func opened(
@@ -111,7 +115,8 @@ package final class PendingLogins: Sendable {
         return PendingLink(pending: pending, text: Secret(text))
     }
 
-    /// Returns the members of `errorData` that a client needs to show a second factor for a password reset by a link.
+    /// Returns the members of `errorData` that a client needs to ask the user for a second factor, for a password reset
+    /// by a mailed link.
     package func details(
         of pending: PendingLink,
         _ factors: [StoredFactor],
@@ -120,7 +125,8 @@ package final class PendingLogins: Sendable {
         details(of: pending.pending, factors, in: application)
     }
 
-    /// Returns the members of `errorData` that a client needs to show or enrol a second factor for a pending login.
+    /// Returns the members of `errorData` that a client needs to ask the user for a second factor, or to enrol one, for
+    /// a pending login.
     func details(
         of pending: PendingLogin,
         _ factors: [StoredFactor],
@@ -170,10 +176,10 @@ package final class PendingLogins: Sendable {
     }
 }
 
-/// A password reset by a mailed link that waits for a second factor.
+/// A password reset that waits for a second factor, and that a mailed link has begun.
 package struct PendingLink: Sendable {
     let pending: PendingLogin
-    /// The encrypted text of the pending operation.
+    /// The encrypted password reset, which the client sends back together with the second factor.
     package let text: Secret
 
     package var occasion: FactorOccasion { pending.occasion }

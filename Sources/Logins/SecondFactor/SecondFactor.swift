@@ -57,7 +57,7 @@ package struct FinishedLogin: Sendable {
 /// The result of a request with a second factor.
 package enum FactorOutcome: Sendable {
     case signedIn(FinishedLogin)
-    /// The session has a new step-up.
+    /// The factor was accepted as the step-up of a session.
     case reauthenticated
 }
 

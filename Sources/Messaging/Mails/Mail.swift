@@ -32,17 +32,17 @@ package enum Mail: Sendable {
     /// A one-time code for a login or, if `enrols` is true, for the enrolment of a second factor; and the code's
     /// lifetime.
     case factorCode(code: Secret, minutes: Int, enrols: Bool, name: String?)
-    /// A second factor was added to the account.
+    /// A notice that a second factor was added to the account.
     ///
     /// The link, if there is one, undoes this change and all later changes. The link expires after `days` days.
     case factorAdded(kind: FactorKind, link: Secret?, days: Int, name: String?)
-    /// A second factor was removed from the account.
+    /// A notice that a second factor was removed from the account.
     ///
     /// The link, if there is one, undoes this change and all later changes. The link expires after `days` days.
     case factorRemoved(kind: FactorKind, link: Secret?, days: Int, name: String?)
-    /// A link to register, and its lifetime in seconds.
+    /// An invitation: a link to register, and the lifetime of the link in seconds.
     case invitation(link: Secret, seconds: Int64)
-    /// The account will be deleted in this number of days; 0 if it is deleted already.
+    /// A notice that the account will be deleted in `days` days, or that it is deleted already if `days` is 0.
     case accountDeleted(days: Int64, name: String?)
     /// A test of the mail configuration.
     case test

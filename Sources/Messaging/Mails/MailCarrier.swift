@@ -62,7 +62,7 @@ package struct MailLimits: Sendable {
 }
 
 extension MailOutcome {
-    /// Decides from a failure of the SMTP exchange whether the mail is sent again later.
+    /// Turns a failure of the SMTP exchange into an outcome, which decides whether the mail is sent again later.
     fileprivate init(_ failure: SMTPFailure) {
         self =
             switch failure {

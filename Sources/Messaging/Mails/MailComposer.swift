@@ -78,7 +78,8 @@ struct MailComposer: Sendable {
         )
     }
 
-    /// Returns the texts of a mail with its values; nil if there are no templates for the mail.
+    /// Returns the texts of a mail, with values in place of the template's variables; nil if there are no templates for
+    /// the mail.
     func written(_ mail: Mail, locale: String?, application: String) -> WrittenMail? {
         guard let (texts, language) = templates.texts(of: mail.template, locale: locale, otherwise: language) else {
             return nil

@@ -29,7 +29,7 @@ package struct MailTemplates: Sendable {
     /// Returns the shipped templates.
     package static func shipped() throws(Problems) -> MailTemplates { try MailTemplates(files: [:]) }
 
-    /// Reads the shipped templates, of which the given files replace those with the same names.
+    /// Reads the shipped templates, but takes each file in `files` in place of the shipped file of the same name.
     ///
     /// - Parameter files: The contents of the files. The keys are the file names.
     /// - Throws: ``Problems`` with all errors: files that belong to no template, templates without one of their three
@@ -73,7 +73,7 @@ package struct MailTemplates: Sendable {
     /// The languages in which all mails have templates, in the order of their codes.
     package var languages: [String] { Set(texts.keys.map(\.language)).filter(isComplete).sorted() }
 
-    /// Returns the texts of a mail in the first available language.
+    /// Returns the texts of a mail in the language of the reader or, if there are none, in the fallback language.
     ///
     /// - Parameters:
     ///   - template: The template of the mail.

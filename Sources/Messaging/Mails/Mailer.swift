@@ -48,7 +48,9 @@ package struct Mailer: Sendable {
     /// The languages in which all mails have templates.
     package var languages: [String] { composer.templates.languages }
 
-    /// The display name in the sender's address, for mails that no application sends; `Federation` if it has no name.
+    /// The display name in the sender's address; `Federation` if the address has no display name.
+    ///
+    /// Mails that no application sends, such as a test of the mail server, show it in place of the application's name.
     package var senderName: String { composer.sender.name ?? "Federation" }
 
     /// Returns the texts of an example mail about a fictitious user.

@@ -1,7 +1,7 @@
 /// A user's name that is safe in a mail: one short line that no mail program turns into a link.
 ///
-/// Users choose their names, and an unconfirmed address may belong to another human. So the service must not mail a
-/// name such as `Win at evil.example` to that address.
+/// Users choose their names. An attacker could register the e-mail address of another human, and choose a name such as
+/// `Win at evil.example`. So the service must not mail such a name to an unconfirmed address.
 struct ShownName {
     let text: String
 

@@ -48,7 +48,7 @@ package struct MailDelivery: Sendable {
     /// The number of seconds in the queue after which a mail is given up, if it could not be sent.
     private static let timeout: Double = 86_400
     private static let longestPause: Int64 = 6 * 3600
-    /// The time that sent mails have spent in the queue.
+    /// The metric of how long mails wait in the queue until they are sent.
     private static let waits = Timer(label: "federation_mail_wait_seconds")
 
     package init(

@@ -41,8 +41,8 @@ package struct MailQueue: Sendable {
     ///   - locale: The locale of the user, from the property `blUserLocale`; nil if unknown.
     ///   - user: The user whom the mail is about. The erasure of the user cancels the mail. Nil before the user exists.
     ///   - loaded: The application.
-    /// - Throws: `mail_off` without a mail server; `email_invalid` for an address that no mail server accepts;
-    ///   `store_unavailable` and similar errors.
+    /// - Throws: `mail_off` if the deployment has no mail server; `email_invalid` for an address that no mail server
+    ///   accepts; `store_unavailable` and similar errors.
     package func enqueue(
         _ mail: Mail,
         event: String,

@@ -64,9 +64,9 @@ package struct MailedLinks: Sendable {
         self.random = random
     }
 
-    /// Returns the public address of the service, with which mailed links begin.
+    /// Returns the public URL of the service, with which mailed links begin.
     ///
-    /// - Throws: `mail_off` if the deployment sets no public address.
+    /// - Throws: `mail_off` if the deployment sets no public URL.
     package func base() throws(Failure) -> String {
         guard let url = address.url else {
             throw Failure(
@@ -84,12 +84,12 @@ package struct MailedLinks: Sendable {
     ///
     /// - Parameters:
     ///   - purpose: The purpose of the link.
-    ///   - user: The user to whom the address belongs.
-    ///   - email: The address as it is stored.
-    ///   - onlyConfirms: Whether the link can only confirm the address and cannot set a password. This is for a link
-    ///     that may be given to somebody who cannot read mails to the address.
+    ///   - user: The user to whom the e-mail address belongs.
+    ///   - email: The user's e-mail address as it is stored.
+    ///   - onlyConfirms: Whether the link can only confirm the e-mail address and cannot set a password. Such a link is
+    ///     safe even if it is given to a human who cannot read mails to the address.
     ///   - loaded: The application.
-    /// - Returns: The link, and the address of its page.
+    /// - Returns: The link, and the URL of the page to which it leads.
     /// - Throws: `mail_off`, `store_unavailable` and similar errors.
     package func makeLink(
         _ purpose: EmailTokenPurpose,
@@ -112,9 +112,9 @@ package struct MailedLinks: Sendable {
     /// The last path segment of the invitation page.
     package static let invitationPage = "invitation"
 
-    /// Returns the address of the page for an invitation.
+    /// Returns the URL of the page for an invitation.
     ///
-    /// - Throws: `mail_off` if the deployment sets no public address.
+    /// - Throws: `mail_off` if the deployment sets no public URL.
     package func invitation(by token: OneTimeToken, to application: ApplicationID) throws(Failure) -> Secret {
         MailedLink.address(of: Self.invitationPage, token, at: try base(), of: application)
     }
@@ -142,9 +142,9 @@ package struct MailedLinks: Sendable {
         )
     }
 
-    /// Waits in the queue for rate-limit updates, and then runs a closure that counts mails towards rate limits.
+    /// Runs a closure that counts mails towards rate limits, after it has waited for its turn.
     ///
-    /// The queue limits how many updates run at the same time, and is fair between applications.
+    /// Only a limited number of such closures run at the same time. Applications get their turns fairly.
     package func counting<Result>(
         of application: Application,
         _ body: () async throws(Failure) -> Result
@@ -152,7 +152,7 @@ package struct MailedLinks: Sendable {
         try await attempts.counting(of: application, before: .now + limits.login, body)
     }
 
-    /// Sends a link to a user's stored address.
+    /// Makes a link for a user, and mails it to the user's stored e-mail address.
     package func mailLink(
         _ purpose: EmailTokenPurpose,
         to user: User,
@@ -250,11 +250,11 @@ package struct MailedLinks: Sendable {
         }
     }
 
-    /// Returns whether a link that was requested with a login name may be sent to the user's stored address.
+    /// Returns whether a link that was requested with a login name may be sent to the user's stored e-mail address.
     ///
-    /// If the login name is an address, it must be the stored address (T-38). With another login name, the stored
-    /// address must be confirmed, or the user must have no identities. An unconfirmed address could come from a
-    /// provider (decision D6). No link is sent to a disabled user.
+    /// If the login name is an e-mail address, it must be the stored one (T-38). With another login name, the stored
+    /// address must be confirmed, or the user must have no identities. Otherwise the address could come from a
+    /// provider, which does not say whether the user reads its mail (decision D6). No link is sent to a disabled user.
     package static func goes(to user: User, by login: Login, whoHasIdentities hasIdentities: Bool) -> Bool {
         guard user.status != .disabled, let address = user.email.flatMap({ EmailAddress($0) }) else { return false }
         guard login.email == nil else { return address.login.hasSameBytes(as: login.key) }
@@ -279,7 +279,8 @@ package struct MailedLinks: Sendable {
         return counts
     }
 
-    /// Counts the mail that confirms the address of a registration towards the rate limit of the recipient's mailbox.
+    /// Counts the mail by which a user who registers confirms the e-mail address, towards the rate limit of the
+    /// mailbox.
     ///
     /// The source is not counted here, since the registration itself is counted for the source.
     ///
@@ -335,10 +336,10 @@ extension AttemptCount {
         AttemptCount(for: Digest.sha256("mails " + source.name), by: .mailsFromSource)
     }
 
-    /// Returns the rate-limit counters of a mail that is requested for a login name, which may be an address.
+    /// Returns the rate-limit counters of a mail that is requested for a login name, which may be an e-mail address.
     ///
-    /// One counter is for the request's source. The other is for the mailbox if the login name is an address, or else
-    /// for the login name.
+    /// One counter is for the request's source. If the login name is an e-mail address, the other counter is for its
+    /// mailbox. Otherwise it is for the login name.
     static func mails(_ kind: String, to login: Login, from source: String) -> [AttemptCount] {
         if let email = login.email { return mails(kind, to: email, from: source) }
         return [

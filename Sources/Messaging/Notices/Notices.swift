@@ -44,8 +44,8 @@ package struct Notices: Sendable {
     ///
     /// - Parameters:
     ///   - mail: The mail about the change.
-    ///   - user: The user before the change. The change may have replaced the address.
-    ///   - others: Further addresses that receive the notice.
+    ///   - user: The user before the change. The change may have replaced the e-mail address.
+    ///   - others: Further e-mail addresses that receive the notice.
     ///   - loaded: The application.
     ///   - logger: Gets a line if the mail could not be enqueued.
     package func notify(
@@ -123,10 +123,11 @@ package struct Notices: Sendable {
         return Announcement(email: user.email, isVerified: user.emailVerified, notices: notices)
     }
 
-    /// Returns the addresses that receive notices about an account: its present address, `others`, and its addresses of
-    /// the last three days.
+    /// Returns the e-mail addresses that receive notices about an account.
     ///
-    /// An unconfirmed address may belong to anyone. It receives notices only if the account has a password.
+    /// These are the account's present address, `others`, and the confirmed addresses that the user had before changes
+    /// of the last three days. An unconfirmed present address receives notices only if the account has a password.
+    /// Without a password, the address may come from a provider, and may belong to another human.
     package func noticeAddresses(
         of user: User,
         and others: [NoticeAddress] = [],
@@ -152,9 +153,9 @@ package struct Notices: Sendable {
     /// Every notice counts towards a rate limit. Otherwise a user could flood a mailbox that may belong to another
     /// human.
     ///
-    /// A notice to a confirmed address has a count for this account alone. So nobody can use up the count with another
-    /// account that has the same address. An attacker within this account can use up the count, but only by changes
-    /// whose notices the owner receives. The links in these notices undo all later changes.
+    /// If the address is confirmed, only notices about this account are counted together. So an attacker cannot
+    /// suppress the notices with another account that has the same address. An attacker within this account can reach
+    /// the limit only by changes whose notices the owner receives. The links in these notices undo all later changes.
     private func notice(
         _ mail: Mail,
         to address: NoticeAddress,

@@ -84,9 +84,9 @@ extension SMSGateway: CustomStringConvertible {
 
 /// The timeouts of requests to an SMS gateway.
 package struct SMSLimits: Sendable {
-    /// The timeout of a whole request.
+    /// The timeout of a whole request, from the connection to the end of the response.
     package var call: Duration
-    /// The timeout of the connection, including the handshake.
+    /// The timeout for opening a connection, including the TLS handshake.
     package var connect: Duration
 
     package init(call: Duration, connect: Duration) {

@@ -2,7 +2,7 @@ package import Domain
 
 /// A text message with a code or a link.
 package struct TextMessage: Sendable {
-    /// The secret in the message.
+    /// The secret in a text message: a one-time code, or the URL of a link.
     enum Content {
         case code(Secret)
         case link(Secret)

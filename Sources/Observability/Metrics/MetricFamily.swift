@@ -53,10 +53,10 @@ package struct MetricFamily: Sendable {
 package struct MetricSample: Sendable {
     package enum Value: Sendable, Equatable {
         case number(Double)
-        /// The numbers of observations between the bounds, and the sum of all observations.
+        /// The value of a histogram: the number of observations between the bounds, and the sum of all observed values.
         ///
-        /// Each number counts the observations up to a bound and above the one before. The last one counts those above
-        /// all bounds.
+        /// Each number in `counts` counts the observations up to a bound and above the one before. The last one counts
+        /// those above all bounds.
         case histogram(counts: [Int], sum: Double)
     }
 

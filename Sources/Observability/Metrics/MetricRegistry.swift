@@ -79,7 +79,8 @@ package final class MetricRegistry: MetricsFactory {
 
 /// The declaration of one metric, and its instruments: one for each set of label values.
 private final class Family: Sendable {
-    /// The value of every label in the instrument that counts label sets beyond the maximum number.
+    /// The value that every label has in one instrument: the one in which the label sets beyond the maximum number are
+    /// counted.
     private static let other = "other"
 
     let description: MetricFamily

@@ -35,7 +35,7 @@ package final class RecentTimes: Sendable {
         looks = NIOLockedValueBox([Self.look(registry, names, now)])
     }
 
-    /// Takes a snapshot of the histograms, and drops the snapshots that are older than an hour.
+    /// Takes a snapshot of the histograms, and drops the oldest one if there are more than ``max``.
     package func look(at now: Int64) {
         let look = Self.look(registry, names, now)
         looks.withLockedValue { looks in

@@ -30,7 +30,7 @@ package final class SpanQueue: Sendable {
         state.withLockedValue { ($0.exported, $0.dropped, $0.waiting.count) }
     }
 
-    /// A stream that has an element each time a batch is complete.
+    /// A stream that gets an element each time the number of waiting spans reaches the size of an export request.
     var isFull: AsyncStream<Void> { full.stream }
 
     func put(_ span: FinishedSpan) {

@@ -8,7 +8,8 @@ package struct TraceParent: Sendable, Hashable {
     package let spanID: String
     /// Whether the spans of the trace are recorded: the flag `sampled` of `traceparent`.
     package let isSampled: Bool
-    /// The value of `tracestate`, which tracing systems write for themselves; nil if it is absent or invalid.
+    /// The value of the header `tracestate`, in which each tracing system keeps data of its own; nil if it is absent or
+    /// invalid.
     package let state: String?
 
     package init(traceID: String, spanID: String, isSampled: Bool, state: String? = nil) {

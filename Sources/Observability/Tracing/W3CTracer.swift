@@ -6,7 +6,7 @@ package import Tracing
 
 /// A tracer that continues clients' traces, starts new traces, and puts the finished spans into a queue for export.
 ///
-/// Without a queue, the tracer records no spans. The ids of a client's trace then only appear in the log.
+/// Without a queue, the tracer records no spans. Then the ids of a client's trace appear in the log alone.
 package struct W3CTracer: Tracer {
     private let queue: SpanQueue?
     private let percent: Int
@@ -142,7 +142,7 @@ package struct TraceSpan: Tracing.Span {
     }
 }
 
-/// The data of a span that is exported.
+/// The data that is exported about a span.
 struct FinishedSpan: Sendable {
     let position: TraceParent
     let parentID: String?

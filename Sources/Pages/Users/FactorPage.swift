@@ -34,7 +34,7 @@ package struct FactorPage {
 
     /// Returns the page.
     ///
-    /// `form` serializes the result of a login in a popup, in the format that the client expects.
+    /// The closure `form` serializes the result of a login in a popup, in the format that the client expects.
     package func response(handingOver form: (LoginResult) -> [UInt8]) -> Response {
         switch question.step {
         case .show(let factor, let challenge, let others):

@@ -21,9 +21,10 @@ struct PageRoutes: Sendable {
 
     typealias Show = @Sendable (Request, APIContext, LoadedApplication, WebPage) async throws(Failure) -> Response
 
-    /// Mounts a page of every application below each first path segment.
+    /// Mounts a page that every application has.
     ///
-    /// A first segment is a parameter for the application's id, or a fixed id.
+    /// The page's path begins with the application's id. `mount` has the possible first segments: a parameter for the
+    /// id, or a fixed text that may be an id.
     ///
     /// `operation` describes the page for the OpenAPI document, without the failures that every page has.
     func on(

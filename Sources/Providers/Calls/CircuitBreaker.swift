@@ -13,8 +13,9 @@ package import Domain
 /// calls. If half of the logins succeed, opening would make that half fail, too. And a real outage soon causes eight
 /// failures in a row.
 ///
-/// The reason for eight: if a tenth of all calls hangs, which is not retried, a fifth of the logins fails. Then five
-/// failures in a row occur once in 4 000 logins, and eight once in 600 000.
+/// The reason for eight: a login sends two requests, and a request that hangs is not retried. So if a tenth of all
+/// requests hangs, a fifth of the logins fails. Then five failures in a row occur once in 4 000 logins, and eight once
+/// in 600 000.
 ///
 /// The breaker is a pure state machine: times are arguments. If the state has changed since a login was admitted, the
 /// login's outcome is ignored.
@@ -64,7 +65,7 @@ package struct CircuitBreaker: Sendable {
     package static let longestRun = 8
     /// The minimum time between two logins that probe whether the provider works again.
     static let probeInterval: Duration = .seconds(1)
-    /// The maximum time, in seconds, for which a rate limit delays a probe.
+    /// The maximum time, in seconds, for which a provider's rate limit delays the next probe.
     static let longestSilence = 60
 
     private var state = State.closed(failures: 0)
@@ -189,7 +190,7 @@ extension CircuitBreaker.Decision {
 extension CircuitBreaker.Outcome {
     /// Combines what the two requests of a login show about the provider's health.
     ///
-    /// Nil means that the provider sent a valid response.
+    /// A nil argument means that the provider sent a valid response to that request.
     package init(_ one: HealthSignal?, _ other: HealthSignal?) {
         self = .answered
         for signal in [one, other] {

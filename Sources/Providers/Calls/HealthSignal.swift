@@ -27,7 +27,7 @@ package struct RateLimit: Sendable, Comparable {
         self.seconds = seconds
     }
 
-    /// Compares two rate limits by how long they last.
+    /// Returns whether the first rate limit ends before the second.
     package static func < (one: RateLimit, other: RateLimit) -> Bool {
         one.seconds ?? defaultSeconds < other.seconds ?? defaultSeconds
     }

@@ -22,7 +22,7 @@ package struct Variable<Value: Sendable>: DeclaredVariable {
     ///   - unit: The unit or the kind of the value, in a word.
     ///   - standard: The default value.
     ///   - text: The default value as text; nil for none.
-    ///   - isSecret: Whether the value must be hidden.
+    ///   - isSecret: Whether the value is a secret, which no log or message may contain.
     ///   - meaning: The purpose of the variable, in Markdown.
     ///   - parse: Parses the text of the variable.
     package init(

@@ -201,7 +201,7 @@ struct UserImportCommand: AdministrationCommand {
                 OutputOptions.Section(
                     member: "unmapped",
                     columns: [Column("FIELD", "field", .id), Column("RECORDS", "records", .id)]
-                )
+                ),
             ]
         )
     }

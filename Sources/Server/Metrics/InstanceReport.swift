@@ -4,8 +4,8 @@ import Observability
 import Secrets
 import ServiceLifecycle
 
-/// Collects this instance's report for operators: the recent times of login stages and provider requests, and
-/// unavailable apps.
+/// Collects this instance's report for operators: how long login stages and provider requests recently took, and which
+/// apps are unavailable.
 ///
 /// Each instance reports only its own logins. The data that concern all instances are in the database, and not in this
 /// report.
@@ -33,7 +33,7 @@ struct InstanceReport: Service {
         times = RecentTimes(metrics, of: [Self.stages, Self.calls], at: started)
     }
 
-    /// At intervals, reads the histograms from which the recent times are computed.
+    /// At intervals, reads the histograms from which the report's durations are computed.
     func run() async throws {
         await cancelWhenGracefulShutdown {
             while !Task.isCancelled {
@@ -45,9 +45,9 @@ struct InstanceReport: Service {
 
     /// Returns the report: `{"version", "started", "since", "stages", "calls", "apps"}`.
     ///
-    /// The times are those of the period that began at `since`: at the start of the process, or about an hour ago. The
-    /// apps are those to which the service sends no requests at present, or that have used part of the provider's rate
-    /// limit; the worst are first.
+    /// `stages` and `calls` contain durations measured after `since`, which is the start of the process or about an
+    /// hour ago. `apps` are the providers' apps for which the service sends no requests at present, and those that have
+    /// used part of the provider's rate limit; the worst are first.
     @Sendable
     func json() -> JSONValue {
         .object([

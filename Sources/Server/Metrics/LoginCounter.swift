@@ -5,8 +5,8 @@ import NIOConcurrencyHelpers
 
 /// Counts logins by their outcome, for the metrics.
 ///
-/// `LoginLog` ensures that the labels name only existing applications, and only providers of the application or
-/// provider kinds.
+/// `LoginLog` ensures that clients cannot create labels at will. A label names an existing application, a provider of
+/// that application, or a provider kind.
 final class LoginCounter: Sendable {
     private enum Outcome: Hashable {
         case created

@@ -97,7 +97,7 @@ struct Assignments {
 
     /// Returns the JSON document that the arguments describe.
     ///
-    /// - Parameter current: The stored document, from whose lists the arguments change elements.
+    /// - Parameter current: The stored document. It contains the list elements that the arguments change.
     /// - Returns: The document. A member is `null` if its argument has no value.
     /// - Throws: An exit code after printing which file cannot be read, or which list element is missing.
     func document(changing current: JSONValue? = nil) throws -> JSONValue {
@@ -131,9 +131,9 @@ struct Assignments {
         return Member(name: name, ways: found.map(\.steps), value: value)
     }
 
-    /// Parses the value of a `NAME=VALUE` argument, by the schemas that the document's alternatives have for the
-    /// member.
+    /// Parses the value of a `NAME=VALUE` argument as the schema of the member requires.
     ///
+    /// The document's schema may have several alternatives, each with a schema of its own for the member (`leaves`).
     /// The value is a secret if any of these schemas describes it as one.
     private static func value(of text: String, _ name: String, _ leaves: [Schema], isJSON: Bool) throws -> Value {
         let shapes = leaves.map { $0.typed(as: name) }

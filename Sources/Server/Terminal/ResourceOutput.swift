@@ -57,7 +57,7 @@ extension Column {
         }
     }
 
-    /// The columns that a table shows of each kind of object that has more members than fit on a line.
+    /// The table columns for objects that have more members than fit on a line, by the kind of object.
     private static let shown = [
         "User": ["objectId", "name", "email", "userStatus", "created", "lastLogin"],
         "AuditEntry": ["happened", "actor", "source", "application", "action", "target", "from", "to"],

@@ -56,11 +56,10 @@ enum UnknownVariables {
         return nil
     }
 
-    /// Returns the prefixes of environment variables that Kubernetes sets in every container, for each Kubernetes
-    /// service.
+    /// Returns the prefixes of the environment variables that Kubernetes sets in every container.
     ///
-    /// Kubernetes may set a variable such as `FEDERATION_SERVICE_HOST`. Its prefixes are `FEDERATION_SERVICE_` and
-    /// `FEDERATION_PORT`.
+    /// For a Kubernetes service `federation`, it sets `FEDERATION_SERVICE_HOST` and other variables, whose prefixes are
+    /// `FEDERATION_SERVICE_` and `FEDERATION_PORT`.
     ///
     /// Source: https://kubernetes.io/docs/concepts/services-networking/service/#environment-variables
     private static func clusterPrefixes(of names: some Collection<String>) -> [String] {

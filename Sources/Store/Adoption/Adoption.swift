@@ -39,7 +39,7 @@ package struct Adoption: Sendable {
         case property(PropertyType)
     }
 
-    /// A column of the table with the users' subjects: their ids at a provider.
+    /// The column of the adopted table that holds the users' ids at a provider (subjects).
     package struct Identities: Sendable {
         package let provider: ProviderName
         package let app: ProviderAppID

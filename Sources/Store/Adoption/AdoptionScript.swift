@@ -126,9 +126,10 @@ struct AdoptionScript {
         ]
     }
 
-    /// The SQL that gives an object id to every row, some pages at a time.
+    /// The SQL that gives an object id to every row of the table, some disk pages at a time.
     ///
-    /// Other writers may move rows to pages that are done already. A final loop therefore looks for remaining rows.
+    /// Meanwhile other transactions may move rows to pages that are already done. A final loop therefore looks for
+    /// remaining rows.
     private var filler: String {
         """
         do $fill$

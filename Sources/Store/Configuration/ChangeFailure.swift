@@ -12,11 +12,10 @@ struct DependentObjects: Error {
 }
 
 extension ChangeTransaction {
-    /// Translates an error by which PostgreSQL refuses to change a column, or its values, into a failure for the
-    /// operator.
+    /// Translates PostgreSQL's refusal to change a property's column, or its values, into a failure for the operator.
     ///
-    /// An error that says nothing about the property is returned unchanged. The failure's message leaves out
-    /// PostgreSQL's message, since that repeats values.
+    /// An error that is not about the column is returned unchanged. The failure's message leaves out PostgreSQL's
+    /// message, since that repeats values.
     static func refusal(
         of error: PostgresError,
         about property: PropertyName,

@@ -59,9 +59,11 @@ extension Store {
         }
     }
 
-    /// - Returns: The application after the change, and the database and schema that its users have left. The latter is
-    ///   nil unless the users have left a database of the application's own, by a deletion or by a move to the main
-    ///   database.
+    /// Makes one attempt at a configuration change, within a transaction of the main database.
+    ///
+    /// - Returns: The application after the change, and the place (database and schema) where its users were before.
+    ///   The place is nil unless the users were in a database of the application's own, and were deleted or moved to
+    ///   the main database.
     private func change(
         _ id: ApplicationID,
         by actor: ChangeAuthor,
@@ -189,8 +191,8 @@ extension Store {
     ///
     /// Logins queue behind a transaction that waits for an exclusive lock on their table, and give up after a second.
     private static let lockTimeout = "300ms"
-    /// How long a change waits for the lock on the configuration's revision, after the users' own database has
-    /// committed.
+    /// How long a change waits for the lock on the configuration's revision, after the transaction in the application's
+    /// own database was committed.
     private static let timeoutForRevision = "5s"
     /// The maximum number of attempts at a change.
     ///

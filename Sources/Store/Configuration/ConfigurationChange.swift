@@ -60,7 +60,7 @@ package enum ConfigurationChange: Sendable {
     case indexProperty(PropertyName, Bool)
     /// Removes the property and drops its column.
     case removeProperty(PropertyName)
-    /// Orders the declared properties in documents and responses.
+    /// Sets the order of the declared properties in documents and responses.
     case orderProperties([PropertyName])
 
     /// Creates a revision of a provider's mapping and activates it.

@@ -72,8 +72,8 @@ extension ChangeTransaction {
 
     /// Returns whether an earlier, interrupted attempt at this change has already renamed the column.
     ///
-    /// If the users are in a database of their own, that database commits first. The attempt ended before the main
-    /// database committed.
+    /// If the users are in a database of their own, that database commits before the main one. The earlier attempt may
+    /// have ended between the two commits.
     private func isRenamed(_ from: PropertyName, _ to: PropertyName, in users: UsersTable) async throws -> Bool {
         guard users.place.database != nil, try await users.column(from, on: tables) == nil else { return false }
         return try await users.column(to, on: tables) != nil

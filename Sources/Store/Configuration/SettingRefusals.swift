@@ -49,7 +49,7 @@ extension Store {
 }
 
 extension StoredApplication {
-    /// Whether settings name another identity property, which holds the users' login names, than the application has.
+    /// Whether settings change the application's identity property, the property that holds the users' login names.
     func hasOtherIdentityProperty(than settings: JSONValue) -> Bool {
         guard let property = settings.object?["identityProperty"]?.string else { return false }
         return property != self.settings.object?["identityProperty"]?.string ?? PropertyName.email.text

@@ -7,15 +7,16 @@ package struct StoredApplication: Sendable {
     package let name: String
     /// The PostgreSQL schema with the application's users.
     package let schema: String
-    /// The variable with the URL of the application's own database; nil if its users are in the main database.
+    /// The environment variable with the URL of the application's own database; nil if its users are in the main
+    /// database.
     package let database: DatabaseVariable?
-    /// The configuration's revision at the application's last change: its entity tag.
+    /// The configuration's revision at the last change of the application; it is the application's entity tag in HTTP.
     package internal(set) var revision: Int64
     package let settings: JSONValue
     /// The API keys, ordered by label.
     package let keys: [Key]
     package let providers: [ProviderName: Provider]
-    /// The kind of each provider by its name.
+    /// The provider kinds, keyed by provider name.
     ///
     /// Removed providers whose identities still exist are included.
     package let providerKinds: [ProviderName: ProviderName]
@@ -74,7 +75,7 @@ package struct StoredApplication: Sendable {
         package let id: ProviderAppID
         package let secret: EncryptedSecret
         package let secretChanged: Int64
-        /// The id of the configuration at the provider that the app's login dialog uses.
+        /// The id of the login configuration that the app's dialog uses at the provider (Facebook's `config_id`).
         package let configID: String?
 
         package init(id: ProviderAppID, secret: EncryptedSecret, secretChanged: Int64, configID: String? = nil) {

@@ -1,11 +1,11 @@
 import Domain
 import Postgres
 
-/// Moves of an application's users to a database of its own and back (docs/scaling.md).
+/// Moves an application's users to a database of its own, or back to the main one (docs/scaling.md).
 extension ChangeTransaction {
     /// The tables of the schema `federation` that have data about an application's users.
     ///
-    /// They are in the database of the users. No table refers to a later one.
+    /// They are in the same database as the users. No table in this list refers to a later one.
     private static let belongings = ["deletion_requests", "imports", "import_refusals"]
     /// The maximum number of rows that are counted to compare a table with its copy.
     ///
@@ -129,7 +129,7 @@ extension ChangeTransaction {
         }
     }
 
-    /// Deletes an application's rows in the tables `belongings` from a database that its users have left.
+    /// Deletes an application's rows in the tables `belongings` from a database that no longer has its users.
     private static func drop(_ application: ApplicationID, from connection: PostgresConnection) async throws {
         for table in belongings.reversed() {
             _ = try await connection.query(
@@ -151,7 +151,7 @@ extension ChangeTransaction {
         if schema.count > 0 { try await retire(place.schema, on: connection) }
     }
 
-    /// Renames the schema that an application's users have left, so that no statement finds it.
+    /// Renames the former schema of an application's users, so that no statement finds it.
     ///
     /// The operator drops the schema later.
     private static func retire(_ schema: String, on connection: PostgresConnection) async throws {

@@ -105,7 +105,7 @@ package final class Databases: Sendable {
         return database
     }
 
-    /// Returns the known problem of an application's own database; nil before the first check.
+    /// Returns the known problem of an application's own database; nil if there is none, or before the first check.
     ///
     /// This opens the database and starts its checks.
     package func problem(of application: Application) -> DatabaseProblem? {

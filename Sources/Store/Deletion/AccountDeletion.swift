@@ -27,7 +27,7 @@ package struct AccountDeletion: Sendable {
 extension Store {
     /// Returns for how many seconds a reversal link can still recover the account.
     ///
-    /// The link was mailed to a former address of the user. The result is 0 if no such link is valid.
+    /// The link was mailed to a former e-mail address of the user. The result is 0 if no such link is valid.
     package func secondsToTakeBack(_ user: ObjectID, of application: Application) async throws(Failure) -> Int64 {
         let result = try await query(
             """

@@ -87,8 +87,8 @@ extension PostgresError {
 
 /// An error: a reversal link can still recover the account.
 ///
-/// The link was mailed to a former address of the user, and the request may come from a thief. So the erasure waits
-/// until the link expires.
+/// The link was mailed to a former e-mail address of the user. A thief may have changed the address and then requested
+/// the deletion. So the erasure waits until the link expires.
 private struct Contested: Error {
     let obstacle = "a link that takes the account back"
 }
@@ -242,7 +242,7 @@ private struct ErasureWork: Sendable {
 
     /// Creates an audit log entry that names the request.
     ///
-    /// It contains no subject, since the log is kept for ever.
+    /// It does not contain the subject (the user's id at the provider), since the log is kept for ever.
     private func entry(_ action: String, target: ObjectID?, _ more: JSONObject = [:]) -> AuditRecord {
         let request = JSONObject([.init("deletionRequest", .string(code))] + more.members)
         return AuditRecord(action, of: target?.description, in: application.id, to: .object(request))

@@ -97,7 +97,7 @@ extension Store {
         return stored
     }
 
-    /// Returns the request with a code; nil if there is none.
+    /// Returns the deletion request with the given code; nil if there is none.
     ///
     /// A callback may have made several requests. The result is due when the last of them is due, and done when all are
     /// done.
@@ -136,7 +136,9 @@ extension Store {
         return try result.first(Bool.self)
     }
 
-    /// Records in the audit log that the erasure of a list of ids has begun or ended.
+    /// Records in the audit log that an erasure by a list of ids has begun or ended.
+    ///
+    /// The list has the ids at a provider (subjects) of the users to erase.
     package func recordErasureList(
         _ details: JSONObject,
         of application: Application,

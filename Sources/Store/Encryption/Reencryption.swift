@@ -23,7 +23,7 @@ extension Store {
         ).all { (keyID: $0, count: $1) }
     }
 
-    /// Re-encrypts some values of a column that are under former master keys.
+    /// Re-encrypts some values of a column that are encrypted with former master keys.
     ///
     /// This is one short transaction, which skips rows that other transactions have locked.
     ///
@@ -35,8 +35,8 @@ extension Store {
     ///   - limit: The maximum number of values.
     ///   - actor: The author, for the audit log.
     ///   - reencrypt: Returns the new ciphertext; nil for a value that cannot be decrypted.
-    /// - Returns: The number of values that were re-encrypted, forgotten or removed. If it is 0, values may be left in
-    ///   locked rows: `encrypted` tells.
+    /// - Returns: The number of values that were re-encrypted or deleted. If it is 0, rows that other transactions have
+    ///   locked may still have such values; the method `encrypted` counts them.
     /// - Throws: `provider_misconfigured` for a required value that cannot be decrypted, `store_unavailable` and
     ///   similar failures. Nothing has changed then.
     package func reencrypt(

@@ -32,7 +32,8 @@ extension Store {
 
     /// Adds a factor to the user of a valid session.
     ///
-    /// The session counts as one in which the user has shown the factor, unless the factor is a set of recovery codes.
+    /// The session counts as one in which the user has presented the factor, unless the factor is a set of recovery
+    /// codes.
     ///
     /// - Parameters:
     ///   - factor: The factor; recovery codes replace existing ones.
@@ -83,7 +84,7 @@ extension Store {
     /// Removes a factor of the user of a valid session.
     ///
     /// With the last factor, the recovery codes are removed, too. All trusted devices of the user lose their trust,
-    /// since each has shown one of the former factors.
+    /// since each became trusted by one of the former factors.
     ///
     /// - Throws: The errors of `requireProofs`; `conflict`; `not_found`, `last_factor` if the application requires a
     ///   factor of the user, `last_login_method` for a passkey that is the only login method.
@@ -127,10 +128,10 @@ extension Store {
         }
     }
 
-    /// Records that the user of a session has just shown a second factor, and uses the factor's code up.
+    /// Records that the user of a session has just presented a second factor, and uses the factor's code up.
     ///
     /// - Parameters:
-    ///   - factor: The shown factor.
+    ///   - factor: The presented factor.
     ///   - guess: The key of the attempt counter, a SHA-256 hash.
     ///   - isAuthentication: Whether the factor also authenticates the user.
     ///   - user: The owner of the factor and the session.
@@ -194,7 +195,7 @@ extension NewFactor {
 }
 
 extension PostgresConnection {
-    /// Locks the user of a live session that satisfies a step-up rule.
+    /// Locks the row of the user of a live session, and checks that the session satisfies a step-up rule.
     fileprivate func lockUser(
         ofSession tokenHash: [UInt8],
         provedBy rule: FactorProofRule,
@@ -233,10 +234,10 @@ extension PostgresConnection {
         return try result.all(String.self).compactMap(FactorKind.init)
     }
 
-    /// Removes factors of a locked user.
+    /// Removes factors of a user.
     ///
-    /// A reversal link can restore the factors for a week. Sessions that were opened by a removed passkey are revoked,
-    /// except the one of `tokenHash`.
+    /// The user's row must be locked. A reversal link can restore the factors for a week. Sessions that were opened by
+    /// a removed passkey are revoked, except the one whose token has the hash `tokenHash`.
     func removeFactors(
         of user: ObjectID,
         where condition: Statement,
@@ -252,10 +253,11 @@ extension PostgresConnection {
         try await endTrust(of: user, without: try removed.all(ObjectID.self), sparing: tokenHash, schema: schema)
     }
 
-    /// Ends the effects of the removed factors of a locked user.
+    /// Ends the effects of a user's removed factors.
     ///
-    /// All trusted devices lose their trust, since each has shown one of the former factors. Sessions that were opened
-    /// by a removed passkey are revoked, except the one of `tokenHash`.
+    /// The user's row must be locked. All trusted devices lose their trust, since each became trusted by one of the
+    /// former factors. Sessions that were opened by a removed passkey are revoked, except the one whose token has the
+    /// hash `tokenHash`.
     private func endTrust(
         of user: ObjectID,
         without factors: [ObjectID],
@@ -272,7 +274,9 @@ extension PostgresConnection {
         )
     }
 
-    /// Deletes factors of a locked user for good, and ends their effects.
+    /// Deletes factors of a user for good, and ends their effects.
+    ///
+    /// The user's row must be locked.
     ///
     /// - Returns: An entry for the audit log for each factor.
     func deleteFactors(

@@ -1,6 +1,6 @@
 package import Domain
 
-/// A second factor that a user has shown or enrolled, for a pending login, a step-up or a mailed link.
+/// A second factor that a user has presented or enrolled, for a pending login, a step-up or a mailed link.
 ///
 /// The statement that finishes the login, the step-up or the use of the link uses the factor up.
 ///
@@ -8,13 +8,13 @@ package import Domain
 /// frame of each login.
 package final class FactorProof: Sendable {
     package enum Evidence: Sendable {
-        /// The user has shown one of the account's factors.
+        /// The user has presented one of the account's factors.
         case shown(ShownFactor)
-        /// The user had no factor, and has just shown this one to enrol it.
+        /// The user had no factor, and has just presented this one to enrol it.
         case enrolled(NewFactor)
     }
 
-    /// The kind of evidence, which determines the SQL statement: whether the factor was shown or enrolled.
+    /// The kind of evidence, which determines the SQL statement: whether the factor was presented or enrolled.
     package enum Kind: Sendable {
         case shown, enrolled
     }
@@ -53,14 +53,15 @@ package final class FactorProof: Sendable {
     }
 }
 
-/// A second factor that a user has shown, with the part of it that is accepted only once.
+/// A second factor that a user has presented, with the value in it that is accepted only once, such as a TOTP time
+/// step.
 package struct ShownFactor: Sendable {
     package let id: ObjectID
     /// The time step of the code from an authenticator app (RFC 6238); nil for another factor.
     ///
-    /// The step must be later than that of every code shown before.
+    /// The step must be later than that of every code presented before.
     package let step: Int64?
-    /// The hash of the recovery code that the user has shown; nil for another factor.
+    /// The hash of the recovery code that the user has presented; nil for another factor.
     package let code: String?
     /// The signature counter of the passkey (WebAuthn), 0 for a passkey that does not count; nil for another factor.
     package let signCount: Int64?
@@ -80,7 +81,7 @@ package struct NewFactor: Sendable {
     package let label: String?
     /// The encrypted secret from which one-time codes are computed, or the encrypted address to which they are sent.
     package let secret: EncryptedSecret?
-    /// The time step of the code from an authenticator app (RFC 6238) that was shown at the enrolment.
+    /// The time step of the code from an authenticator app (RFC 6238) that was presented at the enrolment.
     package let step: Int64?
     /// The hashes of the recovery codes; empty for another factor.
     package let codes: [String]
@@ -129,7 +130,7 @@ package struct StoredPasskey: Sendable {
     }
 }
 
-/// A device that has shown a factor and is not asked for one again for some days.
+/// A device on which a user has presented a second factor, and is not asked for one again for some days.
 package struct TrustedDevice: Sendable {
     package let tokenHash: [UInt8]
     package let days: Int64

@@ -3,14 +3,14 @@ import Postgres
 
 /// Generates the part of a login's SQL statement that concerns second factors.
 ///
-/// This part requires a factor, uses up a factor that the user has shown, or enrols a new one. It runs while the
-/// statement holds the lock on the user. So only one statement can use up a single-use factor, and without the factor
-/// nothing is written.
+/// This part requires a factor, uses up a factor that the user has presented, or enrols a new one. It runs while the
+/// statement holds the lock on the user's row. So only one statement can use up a single-use factor, and without the
+/// factor nothing is written.
 struct FactorStep<Input> {
     private enum Part {
         /// The step checks whether the login needs a factor.
         case asking
-        /// The step uses up a shown factor, or enrols a new one.
+        /// The step uses up a presented factor, or enrols a new one.
         case finishing(FactorProof.Kind)
     }
 
@@ -59,7 +59,7 @@ struct FactorStep<Input> {
     ///
     /// - Parameters:
     ///   - application: The user's application.
-    ///   - kind: Whether a factor was shown or is enrolled.
+    ///   - kind: Whether a factor was presented or is enrolled.
     ///   - user: The id of the user as a scalar SQL expression, NULL while there is no user.
     ///   - proof: The factor, as evidence of that kind.
     ///   - opened: The hash of the new session's token; nil if no session is opened.
@@ -88,7 +88,7 @@ struct FactorStep<Input> {
     ///
     /// - Parameters:
     ///   - conditions: The other conditions of the login. A login that does not satisfy them uses up no factor.
-    ///   - isThere: The condition that a shown factor `f` must satisfy.
+    ///   - isThere: The condition that a presented factor `f` must satisfy.
     /// - Returns: The CTEs that `requirements`, `refusal` and `consequences` refer to.
     func expressions(if conditions: [SQL<Input>], isThere: SQL<Input> = "f.removed is null") -> SQL<Input> {
         switch part {
@@ -136,7 +136,7 @@ struct FactorStep<Input> {
     /// Returns the SQL conditions under which the statement writes the login.
     ///
     /// - Parameter conditions: The conditions passed to `expressions(if:)`.
-    /// - Returns: These conditions and the step's own. For a shown factor only the step's own condition, since
+    /// - Returns: These conditions and the step's own. For a presented factor, only the step's own condition, since
     ///   `expressions(if:)` uses the factor up only if the others hold.
     func requirements(beside conditions: [SQL<Input>]) -> [SQL<Input>] {
         if case .finishing(.shown) = part { [isSatisfied] } else { conditions + [isSatisfied] }
@@ -263,7 +263,7 @@ struct FactorStep<Input> {
     /// The SQL condition that the user has a factor by now, evaluated by a function.
     ///
     /// The statement's own snapshot lacks a factor that a concurrent login enrolled while this statement waited for the
-    /// lock on the user. The function sees that factor.
+    /// lock on the user's row. The function sees that factor.
     private var hasFactorByNow: SQL<Input> {
         let kinds = application.settings.secondFactor.factors.filter(\.standsAlone)
             .map { "\(literal: $0.rawValue)" as SQL<Input> }
@@ -335,11 +335,11 @@ struct FactorStep<Input> {
 
 /// The reasons why second factors prevent a login; the raw values are their names in SQL statements.
 enum FactorDemand: String {
-    /// The user must show a factor.
+    /// The user must present a factor.
     case factor
     /// The user has no factor and must enrol one.
     case enrolment
-    /// The shown factor is not valid any more, or the login belongs to another user by now.
+    /// The presented factor is not valid any more, or the login belongs to another user by now.
     case unusable
     /// The passkey to enrol is already a user's factor.
     case taken
@@ -430,7 +430,7 @@ extension FactorProof {
         return factor
     }
 
-    /// The factor that the user enrols; nil if a factor was shown.
+    /// The factor that the user enrols; nil if a factor was presented.
     package var enrolled: NewFactor? {
         guard case .enrolled(let factor) = evidence else { return nil }
         return factor

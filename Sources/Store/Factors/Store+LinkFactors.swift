@@ -39,15 +39,16 @@ extension Store {
 }
 
 extension PostgresConnection {
-    /// Uses up the second factor that a user has shown to use a mailed link, or checks that the link needs none.
+    /// Uses up the second factor that a user has presented to use a mailed link; without one, checks that the link
+    /// needs none.
     ///
     /// - Parameters:
-    ///   - proof: The shown factor; nil if there is none.
-    ///   - user: The user to whom the link belongs, whose row is locked.
+    ///   - proof: The presented factor; nil if there is none.
+    ///   - user: The user to whom the link belongs. The user's row must be locked.
     ///   - moment: The creation time of a reversal link, which asks for the factors that existed then; nil for other
     ///     links.
     ///   - application: The user's application.
-    /// - Throws: `second_factor_required`; `pending_login_invalid` if the shown factor has been used.
+    /// - Throws: `second_factor_required`; `pending_login_invalid` if the presented factor has been used.
     func takeFactor(
         _ proof: FactorProof?,
         of user: ObjectID,

@@ -9,7 +9,7 @@ package struct StoredFactor: Sendable {
     package let kind: FactorKind
     package let label: String?
     package let secret: EncryptedSecret?
-    /// The time step (RFC 6238) of the latest code that the user has shown; -1 for none.
+    /// The time step (RFC 6238) of the latest code that the user has presented; -1 for none.
     package var step: Int64
     /// The hashes of the unused recovery codes.
     package var codes: [String]
@@ -62,7 +62,7 @@ extension StoredFactor {
     }
 }
 
-/// The user who must show a factor, with the user's factors.
+/// The user who must present a second factor, with the user's factors.
 package struct FactorHolder: Sendable {
     /// The user; nil if the login's user does not exist yet.
     package let user: ObjectID?

@@ -40,10 +40,10 @@ extension Store {
 }
 
 extension PostgresConnection {
-    /// Locks the user of an identity; nil if no user has the identity.
+    /// Locks the row of the user who has an identity, and returns the user's id; nil if no user has the identity.
     ///
-    /// The user is locked before the identity, as in a login. So a concurrent login either ends before this lock, or
-    /// sees what this transaction has written.
+    /// The user's row is locked before the identity's, as in a login. So a concurrent login either ends before this
+    /// lock, or sees what this transaction has written.
     func lockUser(of identity: IdentityKey, schema: String) async throws(PostgresError) -> ObjectID? {
         let result = try await query(
             """

@@ -12,8 +12,9 @@ package struct IdentityRevocation: Sendable {
         ///
         /// The row of an identity that is already revoked does not change.
         case access(until: Int64)
-        /// The stored token, which a check at the provider found to be revoked. A login that has stored another token
-        /// makes the revocation void.
+        /// The stored token, which a check at the provider found to be revoked.
+        ///
+        /// A login that has stored another token makes the revocation void.
         case token(EncryptedToken)
     }
 
@@ -200,10 +201,11 @@ extension PermissionChange {
 }
 
 extension PostgresConnection {
-    /// Makes credentials invalid that providers issued for some identities before a time.
+    /// Invalidates older credentials of some identities.
     ///
-    /// The record of the time is kept for two hours. An ID token is valid for an hour after its issue, and the second
-    /// hour allows for differing clocks. A time that is not later than the recorded time changes nothing.
+    /// These are the credentials that providers issued before `moment`. The record of that moment is kept for two
+    /// hours: an ID token is valid for an hour after its issue, and the second hour allows for differing clocks. A
+    /// moment that is not later than the recorded one changes nothing.
     ///
     /// - Parameters:
     ///   - identities: A SQL query for the identities, with the columns `provider`, `provider_app` and `subject`.
@@ -250,8 +252,10 @@ package struct RecordedRevocation: Sendable {
 }
 
 extension Store {
-    /// Writes the audit log entries `permissions.remove`: the outcomes of requests to remove permissions by a user's
-    /// tokens.
+    /// Writes the audit log entries `permissions.remove`: the outcomes of requests to providers to remove an app's
+    /// permissions.
+    ///
+    /// The requests were made with the user's tokens.
     package func record(
         _ revocations: [RecordedRevocation],
         formerlyOf user: ObjectID,

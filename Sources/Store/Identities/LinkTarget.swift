@@ -7,14 +7,15 @@ import Postgres
 ///
 /// Without a target, the identity's own user logs in, or a new user is created.
 package enum LinkTarget: Sendable {
-    /// The guest with this id and a session whose token has this hash. The guest becomes an ordinary user.
+    /// The guest with this id, who becomes an ordinary user.
     ///
-    /// If the identity already belongs to a user, it stays with that user, and the guest stays a guest.
+    /// The hash is that of the token of one of the guest's sessions. If the identity already belongs to a user, it
+    /// stays with that user, and the guest stays a guest.
     case guest(ObjectID, tokenHash: [UInt8])
     /// The user of the session whose token has this hash.
     ///
     /// The identity of another user is refused. To link a new identity, the session's user must have authenticated
-    /// within so many seconds: a stolen session must not suffice to add a login method.
+    /// within `authenticatedWithin` seconds: a stolen session must not suffice to add a login method.
     case session(tokenHash: [UInt8], authenticatedWithin: Int)
 
     /// Whether the target is the user of a session.
@@ -190,7 +191,7 @@ extension LinkTarget {
 
     /// Requires a recent authentication.
     ///
-    /// A guest is exempt, since a guest can show nothing but the session.
+    /// A guest is exempt, since a guest has no credential but the session.
     fileprivate func requireAuthentication(of user: SessionUser) throws(Failure) {
         guard case .session(_, let seconds) = self, user.status != .guest else { return }
         guard user.authenticatedAgo <= seconds else { throw .reauthenticationRequired }

@@ -169,9 +169,9 @@ extension PostgresConnection {
         return found.first != nil
     }
 
-    /// Removes a login method and the sessions that it opened, except one.
+    /// Removes a login method and the sessions that it opened, except the one with the given token hash.
     ///
-    /// Unused reset links of a removed password end, too.
+    /// If the password is removed, the unused links to reset it are deleted, too.
     ///
     /// - Returns: Whether the login method existed.
     func remove(

@@ -3,7 +3,9 @@ import FoundationEssentials
 import Postgres
 
 extension PostgresConnection {
-    /// Records identities that are about to be removed from a locked user, if a reversal link could restore them.
+    /// Records identities that are about to be removed from a user, if a reversal link could restore them.
+    ///
+    /// The user's row must be locked.
     ///
     /// - Parameters:
     ///   - identities: The condition for rows `i` of `identities`.
@@ -37,11 +39,12 @@ extension PostgresConnection {
         }
     }
 
-    /// Restores a locked user's identities as they were at a time.
+    /// Restores a user's identities as they were at a time.
     ///
-    /// Identities that were removed since that time are restored. Identities that were added since, or within three
-    /// days before (`EmailTokenPurpose.suspicionSeconds`), are removed, or not restored: an attacker who takes over an
-    /// account adds identities in advance. The identity by which the user was created always stays.
+    /// The user's row must be locked. Identities that were removed since that time are restored. An identity that was
+    /// added since, or within three days before (`EmailTokenPurpose.suspicionSeconds`), is removed, or is not restored
+    /// if it was removed already: an attacker who takes over an account adds identities in advance. The identity by
+    /// which the user was created always stays.
     ///
     /// - Returns: The providers of the identities that could not be restored: the user has another identity at the same
     ///   app, or another user has the identity now.

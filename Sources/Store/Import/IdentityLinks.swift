@@ -49,6 +49,7 @@ extension Store {
     ///   - fileHash: SHA-256 of the file.
     ///   - counts: The outcome at the end.
     ///   - actor: The operator.
+    /// - Throws: `store_unavailable` and similar failures.
     package func recordIdentityImport(
         _ step: String,
         into application: Application,

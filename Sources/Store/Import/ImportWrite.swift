@@ -97,7 +97,10 @@ extension Store {
         }
     }
 
-    /// Processes a batch, or its halves separately if one of its rows is refused or if it collides with a transaction.
+    /// Processes a batch in one transaction.
+    ///
+    /// If one of its rows is refused, or if the transaction collides with another one, each half of the batch is
+    /// processed separately.
     private func part(
         _ batch: ImportBatch,
         in application: Application,
@@ -137,11 +140,11 @@ extension Store {
         ] + application.properties.enumerated().map { ("p\($0.offset)", $0.element.type.sqlType) }
     }
 
-    /// Returns the statement that inserts users into a table.
+    /// Returns the statement that inserts a group of users into a table.
     ///
-    /// It inserts the users whom no check has refused and whose missing properties with a column default are exactly
-    /// `lacking`. These columns get their defaults. `names` maps the names that the service uses for columns to the
-    /// names in the table.
+    /// No check has refused the users of the group, and they get the defaults of the same columns: of all properties
+    /// whose columns have a default, they have no value for exactly those in `lacking`. `names` maps the names that the
+    /// service uses for columns to the names in the table.
     fileprivate static func insertionOfUsers(
         into table: String,
         _ names: [String: String] = [:],
@@ -195,7 +198,8 @@ extension Store {
         """
     }
 
-    /// Returns the statement that inserts users with their identities, passwords and roles, and marks their records.
+    /// Returns the statement that inserts users with their identities, passwords and roles, and marks their records as
+    /// imported.
     fileprivate static func insertion(lacking: [String], in application: Application) -> Statement {
         let schema = Statement.quoted(identifier: application.schema)
         return """

@@ -35,7 +35,8 @@ struct HeldInvitation {
         isSent = try row.next(Int64.self) > 0
     }
 
-    /// Whether acceptance confirms an address: the link was sent to that address and was not shown to an operator.
+    /// Whether acceptance confirms an e-mail address: the link was sent to that address and was not shown to an
+    /// operator.
     func confirms(_ address: String?) -> Bool {
         guard isSent, let invited = email.flatMap({ EmailAddress($0) }),
             let given = address.flatMap({ EmailAddress($0) })

@@ -281,7 +281,9 @@ extension Store {
 }
 
 extension PostgresConnection {
-    /// Deletes the open invitations to an identity or to the confirmed address of a user who is about to be deleted.
+    /// Deletes the open invitations to a user who is about to be deleted.
+    ///
+    /// These are the invitations to the user's identities and to the user's confirmed e-mail address.
     func forgetInvitations(of user: ObjectID, schema: String) async throws(PostgresError) {
         _ = try await query(
             """

@@ -27,17 +27,17 @@ extension Store {
         ])
     }
 
-    /// The number of row ids per millisecond that `federation.write_logins` assigns.
+    /// The number of ids for log rows that `federation.write_logins` reserves for each millisecond.
     ///
     /// An id thus tells when its row was written, and stays within the integers that JavaScript represents exactly.
     static let idsOfMillisecond = "1024"
 
     // MARK: Purging
 
-    /// Deletes rows of the log that are past their retention, the oldest first.
+    /// Deletes rows of the login log that are older than the retention, the oldest first.
     ///
     /// - Parameters:
-    ///   - days: The retention.
+    ///   - days: The retention in days.
     ///   - limit: The maximum number of rows.
     /// - Returns: The number of deleted rows; when it equals `limit`, more may be left.
     /// - Throws: `store_unavailable` and similar failures.
@@ -56,10 +56,10 @@ extension Store {
         return result.affectedRows
     }
 
-    /// Deletes counts that are past their retention.
+    /// Deletes counts of logins that are older than the retention.
     ///
     /// Counts of minutes are kept for 25 hours at most, since only charts of a day need them. Counts of hours are kept
-    /// as long as the log.
+    /// as long as the login log.
     package func purgeLoginCounts(olderThanDays days: Int, limit: Int) async throws(Failure) -> Int {
         var removed = 0
         for (seconds, age) in [(60, min(days * 24, 25)), (3600, days * 24)] {
@@ -79,7 +79,7 @@ extension Store {
         return removed
     }
 
-    /// Deletes log rows and counts of an application that no longer exists.
+    /// Deletes the rows of the login log and the login counts of an application that no longer exists.
     ///
     /// If there are several such applications, the call treats only the first one by id.
     ///
@@ -109,7 +109,7 @@ extension Store {
         return try result.first(Int.self) ?? 0
     }
 
-    /// Returns an application that has rows or counts but no longer exists.
+    /// Returns an application that no longer exists, but still has rows of the login log or login counts.
     ///
     /// This is a statement of its own, which skips from application to application in an index. When it was joined to
     /// the deletion, PostgreSQL read the whole log to find nothing.
@@ -175,7 +175,7 @@ extension Store {
 }
 
 extension Tables {
-    /// Schedules the removal from the login log of those users whom a transaction erases.
+    /// Schedules that the users whom a transaction erases are removed from the login log.
     ///
     /// The removal is deferred because a user may have logged in a million times. If the users are not in the main
     /// database, the schedule is committed before the transaction, like entries of the audit log (decision D24).

@@ -297,6 +297,6 @@ extension LoginEntry {
 extension String {
     /// The text; nil if it is empty.
     ///
-    /// The columns belong to a key, in which an empty text stands for a missing value.
+    /// The text comes from a column of a key, where an empty text stands for a missing value.
     fileprivate var orNil: String? { isEmpty ? nil : self }
 }

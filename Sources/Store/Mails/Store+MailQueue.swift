@@ -8,7 +8,7 @@ extension Store {
     /// - Parameters:
     ///   - id: The id of the mail, to which its encrypted content is bound.
     ///   - event: The event that the mail reports; there is never a second mail for the same event.
-    ///   - content: The address and the text, encrypted.
+    ///   - content: The recipient's e-mail address and the text of the mail, encrypted.
     ///   - user: The user whose erasure also deletes the mail.
     ///   - application: The application of the user.
     /// - Returns: Whether the mail was queued; false when the event already has its mail or the user no longer exists.
@@ -59,7 +59,7 @@ extension Store {
 /// A mail that an instance has claimed for sending.
 package struct ClaimedMail: Sendable {
     package let id: ObjectID
-    /// The address and the text, encrypted.
+    /// The recipient's e-mail address and the text of the mail, encrypted.
     package let content: EncryptedSecret
     /// The number of sending attempts, including the current one.
     package let attempts: Int

@@ -17,7 +17,7 @@ package struct Notice: Sendable {
     /// - Parameters:
     ///   - id: The id of the mail, to which its encrypted content is bound.
     ///   - event: The event that the mail reports; there is never a second mail for the same event.
-    ///   - content: The address and the text, encrypted.
+    ///   - content: The recipient's e-mail address and the text of the mail, encrypted.
     ///   - counts: The rate limits that the mail counts for, so that notices cannot flood a mailbox.
     ///   - reversalHash: SHA-256 of the token in the mail's link that reverses the change; nil without such a link.
     package init(
@@ -35,7 +35,8 @@ package struct Notice: Sendable {
     }
 }
 
-/// The notices of a change, with the address for which they were written, and whether that address was confirmed.
+/// The notices of a change, with the e-mail address for which they were written, and whether that address was
+/// confirmed.
 package struct Announcement: Sendable {
     let email: String?
     let isVerified: Bool
@@ -60,7 +61,7 @@ extension Store {
         }
     }
 
-    /// Returns the confirmed addresses that a user had before changes of the last three days.
+    /// Returns the confirmed e-mail addresses that a user had before changes of the last three days.
     ///
     /// Notices also go to these addresses.
     package func formerAddresses(of user: ObjectID, in application: Application) async throws(Failure) -> [String] {

@@ -11,7 +11,7 @@ package struct TokenStanding: Sendable {
     package let expiresAt: Int64?
     /// The token that replaces the checked one; nil if the checked token stays.
     package let replacement: EncryptedToken?
-    /// Seconds until the next check; nil for about a day.
+    /// Seconds until the next check; nil if the next check is due in about a day.
     package let nextCheckSeconds: Int64?
 
     package init(
@@ -73,7 +73,7 @@ extension Store {
         try await change(identity, set: TokenStanding.assignments { $0 }.bound(to: standing), in: application)
     }
 
-    /// Deletes a token that has become useless without a revocation.
+    /// Deletes a token that has become useless, although it was not revoked.
     ///
     /// - Returns: Whether the token was still the stored one.
     package func dropToken(of identity: KeptIdentity, in application: Application) async throws(Failure) -> Bool {

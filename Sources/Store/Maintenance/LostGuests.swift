@@ -2,7 +2,7 @@ package import Domain
 import FoundationEssentials
 import Postgres
 
-/// The result of removing guests without a session from one batch of an application's guests.
+/// The result of `removeLostGuests` for one batch of an application's guests.
 package struct GuestSweep: Sendable {
     /// The last guest of the batch; nil when the batch reached the end of all guests.
     package let last: ObjectID?

@@ -3,11 +3,11 @@ import Postgres
 
 /// A kind of expired rows; each is found by an index.
 package enum Expired: Sendable, CaseIterable {
-    /// Nonces, states, login codes and ID tokens that would be refused in any case.
+    /// Expired rows of the table `single_use`, such as used nonces, unused login codes and bans.
     case singleUses
     /// Failed attempts that no longer count.
     case attempts
-    /// Expired links of mails.
+    /// Expired tokens of mailed links.
     case emailTokens
     /// Removed identities that no link can restore any more.
     case removedIdentities

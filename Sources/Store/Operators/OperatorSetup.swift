@@ -2,7 +2,7 @@ package import Domain
 import Encodings
 import Postgres
 
-/// The creation of the first owner by a single-use link, while there is no operator.
+/// Creates the first owner by a single-use link, while there is no operator.
 extension Store {
     /// Returns whether there is an operator.
     package func hasOperators() async throws(Failure) -> Bool {

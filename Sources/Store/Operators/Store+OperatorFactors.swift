@@ -33,7 +33,7 @@ extension Store {
         try await query(Self.counting([count], inSchema: Self.federation)).first(by: AttemptRefusal.init)
     }
 
-    /// Adds a factor to the operator of a token, and marks the token as verified by it.
+    /// Adds a factor to the operator of a token, and marks the token as verified by that factor.
     ///
     /// - Parameters:
     ///   - factor: The factor; recovery codes replace the existing ones.

@@ -15,7 +15,7 @@ package struct StoredOperator: Sendable {
         /// The id of the token in commands and paths: 16 random hex digits.
         package let id: String
         package let created: Int64
-        /// The expiry, in milliseconds since 1970; nil if the token never expires.
+        /// The expiry of the token, in milliseconds since 1970; nil if the token never expires.
         package let expires: Int64?
         /// The time of the token's last use, in milliseconds since 1970; nil if the token was never used.
         ///

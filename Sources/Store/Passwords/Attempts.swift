@@ -15,10 +15,10 @@ package struct AttemptRule: Sendable {
     package let max: Int
     /// The length, in seconds, of the time window in which attempts are counted; the first attempt opens the window.
     package let window: Int
-    /// The seconds after the last failure until all failures are forgotten.
+    /// The seconds after the last failure until none of the failures counts any more.
     package let memory: Int
 
-    /// The seconds for which the failed attempts at a login name are remembered.
+    /// The seconds after the last failed attempt at a login name until none of its failures counts any more.
     static let accountMemory = 86_400
 
     /// The limit for one login name, whatever the sources of the attempts.
@@ -55,10 +55,11 @@ package struct AttemptRule: Sendable {
     /// The limit for guesses within one pending login, or at one factor being enrolled; neither lives for an hour.
     package static let pendingLogin = perHour(5)
 
-    /// Returns the limits for text messages: per number and day, per source and hour, per application and day.
+    /// Returns the limits for text messages: per telephone number and day, per source and hour, per application and
+    /// day.
     ///
-    /// Messages that enrol a number are limited to a fifth of the application's messages. Otherwise strangers could use
-    /// up the messages that users need to log in.
+    /// Messages that enrol a telephone number are limited to a fifth of the application's messages. Otherwise strangers
+    /// could use up the messages that users need to log in.
     package static func messages(_ policy: SMSPolicy) -> MessageRules {
         MessageRules(
             number: perDay(Int(clamping: policy.maxPerNumberPerDay)),
@@ -118,7 +119,7 @@ package struct AttemptCount: Sendable {
 package struct AttemptRefusal: Sendable {
     /// The index, in the list of the attempt's counters, of the counter whose limit was exceeded.
     package let position: Int
-    /// The seconds to wait.
+    /// The seconds until a further attempt is allowed.
     package let seconds: Int
 }
 
@@ -179,10 +180,11 @@ extension Store {
     /// Returns the statement that counts an attempt; `AttemptRefusal` reads its row.
     ///
     /// - Parameters:
-    ///   - counts: The counts of the attempt.
-    ///   - checks: Limits that are checked but not counted. Their positions come before the positions of `counts`.
+    ///   - counts: The counters that count the attempt.
+    ///   - checks: Counters whose limits are checked, but which do not count the attempt. Their positions come before
+    ///     the positions of `counts`.
     ///   - application: The application of the attempt.
-    ///   - factor: A factor whose row is returned after the two columns of the refusal.
+    ///   - factor: A factor whose columns the row also has, after the two columns of the refusal.
     /// - Returns: The statement.
     static func counting(
         _ counts: [AttemptCount],

@@ -90,7 +90,8 @@ extension Store {
         "e.token_hash = \(tokenHash) and e.purpose = \(purpose.rawValue) and e.expires > now()"
     }
 
-    /// Returns the CTEs that lock the user of a mailed link, delete the link and confirm the user's address.
+    /// Returns the CTEs that lock the row of a mailed link's user, delete the link and confirm the user's e-mail
+    /// address.
     ///
     /// If the statement with these CTEs is the first of its transaction, the link is single-use.
     static func taking(

@@ -2,14 +2,14 @@ package import Domain
 import FoundationEssentials
 import Postgres
 
-/// A session to open for a user without a provider's credential.
+/// A session to open for a user who logs in without a provider: by a password, a passkey or a server's request.
 package struct SessionOpening: Sendable {
     package enum Grounds: Sendable {
         /// A password, with the encrypted stored hash against which it was verified.
         case password(EncryptedSecret)
         /// A passkey, which is also the second factor.
         case passkey
-        /// The request of a server of the application: the user has shown no credential.
+        /// The request of a server of the application: the user has presented no credential.
         case server
     }
 
@@ -57,8 +57,8 @@ package struct SessionOpening: Sendable {
 extension Store {
     /// Opens a session in one statement.
     ///
-    /// The statement locks the user first and the password second, as a change of the password does. So a login that
-    /// was verified against the former hash opens no session if the change came first.
+    /// The statement locks the user's row first and the password's row second, as a change of the password does. So a
+    /// login that was verified against the former hash opens no session if the change came first.
     ///
     /// - Parameters:
     ///   - opening: The session to open.

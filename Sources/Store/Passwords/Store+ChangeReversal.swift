@@ -16,10 +16,11 @@ package struct UndoneChange: Sendable {
 extension Store {
     /// Reverses all changes of an account since the change that a reversal link was made for, in one transaction.
     ///
-    /// The former address is restored and confirmed, with a new password. The former identities and second factors are
-    /// restored. All sessions are revoked. All links are revoked, except those that reverse earlier changes: thus the
-    /// first owner of the account prevails. If another account was registered with the address meanwhile and has not
-    /// confirmed it, that account loses its password.
+    /// The former e-mail address is restored and confirmed, and the account gets a new password. The former identities
+    /// and second factors are restored. All sessions are revoked. All mailed links are revoked, except those that
+    /// reverse earlier changes: with these, the owner of a still earlier address can get the account back. If another
+    /// account was registered with the restored address meanwhile and has not confirmed it, that account loses its
+    /// password.
     ///
     /// - Parameters:
     ///   - tokenHash: SHA-256 of the link's token.
@@ -68,7 +69,9 @@ extension Store {
 }
 
 extension PostgresConnection {
-    /// Restores the factors that a locked user had at a moment, as far as they are still stored.
+    /// Restores the factors that a user had at a moment, as far as they are still stored.
+    ///
+    /// The user's row must be locked.
     fileprivate func restoreFactors(
         of user: ObjectID,
         to moment: Statement,
@@ -87,8 +90,9 @@ extension PostgresConnection {
         )
     }
 
-    /// Removes the password of another account that has got the login name meanwhile, unless that account confirmed the
-    /// address.
+    /// Removes the password of another account that has got the login name meanwhile.
+    ///
+    /// - Throws: `login_taken_by_other` if that account has confirmed the address.
     fileprivate func freeLogin(_ login: String, for user: ObjectID, schema: String) async throws {
         let found = try await query(
             """

@@ -3,15 +3,15 @@ import FoundationEssentials
 import Postgres
 
 extension Store {
-    /// Sets the password of a link's user in one transaction, and confirms the address.
+    /// Sets the password of a mailed link's user in one transaction, and confirms the user's e-mail address.
     ///
     /// Removes all identities, unless the user has confirmed that these are the user's own (T-32, T-33).
     ///
     /// A user who reads mail to the address owns the account, and the former password may have been an attacker's.
-    /// Therefore all sessions are revoked, and all links except those that reverse a change. The reset is refused while
-    /// the owner of another address can still recover the account, since the reader of either address may be the thief.
-    /// The first statement locks the user, as logins and linking do. So the later statements see what logins have
-    /// written.
+    /// Therefore all sessions are revoked, and all mailed links except those that reverse a change. The reset is
+    /// refused while a reversal link to another address can still recover the account, since the reader of either
+    /// address may be the thief. The first statement locks the user's row, as logins and linking do. So the later
+    /// statements see what logins have written.
     ///
     /// - Parameters:
     ///   - tokenHash: SHA-256 of the link's token.
@@ -24,9 +24,9 @@ extension Store {
     ///   - application: The application of the user.
     /// - Returns: The removed identities with their stored tokens. A token can be used once more, to remove the app's
     ///   permissions. Nil if the link was invalid.
-    /// - Throws: `second_factor_required`, `pending_login_invalid` for a factor that has been used, `conflict` while
-    ///   the account can be taken back by another address, `login_taken_by_other`, `store_unavailable` and similar
-    ///   failures. Nothing is written then.
+    /// - Throws: `second_factor_required`, `pending_login_invalid` for a factor that has been used, `conflict` while a
+    ///   reversal link to another address can still recover the account, `login_taken_by_other`, `store_unavailable`
+    ///   and similar failures. Nothing is written then.
     package func resetPassword(
         byLink tokenHash: [UInt8],
         for purpose: EmailTokenPurpose,
@@ -60,10 +60,11 @@ extension Store {
         }
     }
 
-    /// Confirms the address of a link's user, and enables a user who waited for the confirmation.
+    /// Confirms the e-mail address of a mailed link's user, and enables a user who waited for the confirmation.
     ///
     /// The link is valid only together with the current password. An attacker may have registered with the address of
-    /// another user and chosen the password. That user reads the mail, and must not confirm the attacker's account.
+    /// another user and chosen the password. That user gets the mail, but must not confirm the attacker's account by
+    /// following the link, and cannot without the password.
     ///
     /// - Parameters:
     ///   - tokenHash: SHA-256 of the link's token.
@@ -97,10 +98,10 @@ extension Store {
 }
 
 extension PostgresConnection {
-    /// Sets the password of a locked user, and ends all access that the former password may have given.
+    /// Sets the password of a user, and ends all access that the former password may have given.
     ///
-    /// The password's login name is written to the identity property where that is empty. Sessions, failed attempts and
-    /// links are deleted, except links that reverse a change.
+    /// The user's row must be locked. The password's login name is written to the identity property where that is
+    /// empty. Sessions, failed attempts and mailed links are deleted, except links that reverse a change.
     func startAnew(
         by password: StoredPassword,
         forgetting attemptKey: [UInt8],
@@ -122,7 +123,7 @@ extension PostgresConnection {
         _ = try await query("delete from \(identifier: schema).attempts where key = \(attemptKey)")
     }
 
-    /// Returns whether a valid reversal link to an address other than `email` can take the account back.
+    /// Returns whether a valid reversal link that was mailed to another address than `email` can recover the account.
     ///
     /// The user's row must be locked.
     func canBeTakenBack(
@@ -140,10 +141,10 @@ extension PostgresConnection {
         return found.count > 0
     }
 
-    /// Revokes the links of a user, except reversal links.
+    /// Revokes the links that were mailed to a user, except reversal links.
     ///
-    /// A reader of an address that the account no longer has must not use the links that were sent to that address.
-    /// Reversal links are meant for this reader.
+    /// A user who reads the mail of a former address of the account must not use the links that were sent there. Only
+    /// reversal links are meant for such a user.
     func endLinks(of user: ObjectID, schema: String) async throws(PostgresError) {
         _ = try await query(
             """

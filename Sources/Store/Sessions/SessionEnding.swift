@@ -12,11 +12,11 @@ import Postgres
 /// maximum.
 ///
 /// If the application sets a maximum, a function revokes the surplus sessions. Its statements see what was committed
-/// after the login's own statement began. So of two simultaneous logins, the one that waited for the lock on the user
-/// also revokes the other's session.
+/// after the login's own statement began. So of two simultaneous logins, the one that waited for the lock on the user's
+/// row also revokes the other's session.
 ///
-/// A function also checks whether there is room for another session, after the user is locked. So of two simultaneous
-/// logins, the one that waited sees the other's session.
+/// A function also checks whether there is room for another session, after the user's row is locked. So of two
+/// simultaneous logins, the one that waited sees the other's session.
 ///
 /// Surplus sessions are found by the index with a user's sessions in their order, and deleted by their key.
 struct SessionEnding<Input> {
@@ -45,12 +45,13 @@ struct SessionEnding<Input> {
         self.previous = previous
     }
 
-    /// Returns a CTE that checks whether the user may have another session; nil if the application refuses no login for
-    /// that.
+    /// Returns a CTE that checks whether the user may have another session.
     ///
-    /// The CTE precedes the login's writes. It reads the CTE named `user`, which locks the user and has a column
-    /// `object_id`. `room.room` is false if the user has no room for the session. If there is no such user, `room` has
-    /// no row.
+    /// The result is nil if the application sets no maximum of sessions, or revokes the oldest sessions beyond it.
+    ///
+    /// The CTE precedes the login's writes. It reads the CTE whose name is `user`, which locks the user's row and has a
+    /// column `object_id`. `room.room` is false if the user has no room for the session. If there is no such user,
+    /// `room` has no row.
     func room(of user: SQL<Input>) -> SQL<Input>? {
         guard let max, refuses else { return nil }
         return """

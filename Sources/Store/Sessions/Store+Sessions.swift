@@ -58,7 +58,9 @@ extension Store {
     }
 }
 
-/// The locked user of a valid session, with the times of the last authentication and second factor.
+/// The user of a valid session, with the times of the last authentication and of the last second factor.
+///
+/// The user's row is locked.
 struct SessionUser: Sendable {
     let id: ObjectID
     let status: UserStatus
@@ -80,12 +82,13 @@ struct SessionUser: Sendable {
 }
 
 extension PostgresConnection {
-    /// Locks the user of a valid session and the session.
+    /// Locks the row of a valid session's user, and then the session's row.
     ///
     /// The session cannot be revoked before the transaction ends.
     ///
-    /// A second statement reads the session once the lock on the user is acquired. The statement that waits for the
-    /// lock would see the state before its wait, while the transaction that held the lock may have revoked the session.
+    /// A second statement reads the session once the lock on the user's row is acquired. The statement that waits for
+    /// this lock would see the state before its wait, while the transaction that held the lock may have revoked the
+    /// session.
     ///
     /// - Returns: The user; nil when the session is unknown or expired.
     func lockUser(
@@ -122,7 +125,9 @@ extension PostgresConnection {
         }
     }
 
-    /// Revokes all sessions of a locked user except one, and the trust in the user's devices.
+    /// Revokes all sessions of a user except one, and the trust in the user's devices.
+    ///
+    /// The user's row must be locked. The session whose token has the hash `tokenHash` stays valid.
     ///
     /// - Returns: The number of revoked sessions.
     @discardableResult
@@ -185,7 +190,7 @@ extension Store {
 
     /// Revokes all sessions of a user except the one that makes the call.
     ///
-    /// The user is locked first, as in every revocation of several sessions of a user, to prevent deadlocks.
+    /// The user's row is locked first, as in every revocation of several sessions of a user, to prevent deadlocks.
     ///
     /// - Returns: The number of revoked sessions.
     package func endOtherSessions(
@@ -252,8 +257,8 @@ extension Store {
     /// The new session does not count towards the application's maximum (``SessionEnding``). A session has at most one
     /// other beside it: a new one replaces the former one. Sessions that are beside an ended session are revoked, too.
     ///
-    /// The user is locked first. So a simultaneous revocation of all the user's sessions includes the new session or
-    /// prevents it.
+    /// The user's row is locked first. So a simultaneous revocation of all the user's sessions includes the new session
+    /// or prevents it.
     ///
     /// - Parameters:
     ///   - tokenHash: The hash of the new session's token.

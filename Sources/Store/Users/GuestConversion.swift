@@ -4,8 +4,8 @@ import Postgres
 extension Store {
     /// Converts a guest to a user with a password; the id and the properties stay.
     ///
-    /// The guest's sessions are revoked, since others may have one of them. The next session is opened by the password
-    /// (T-33).
+    /// The guest's sessions are revoked, since others may know the token of one of them. The next session is opened by
+    /// the password (T-33).
     ///
     /// - Parameters:
     ///   - write: The account, with the id of the guest.

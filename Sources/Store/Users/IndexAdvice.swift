@@ -23,12 +23,15 @@ package struct IndexAdvice: Sendable {
 }
 
 extension Store {
-    /// The maximum number of sets of properties for which slow searches of an application are recorded.
+    /// The maximum number of rows that record an application's slow searches.
+    ///
+    /// All slow searches with conditions on the same set of properties share one row.
     private static let advicesKept: Int64 = 100
     /// The number of days without a further slow search after which the advice to create an index is deleted.
     private static let adviceDays: Int64 = 30
 
-    /// Records slow searches by a set of properties, so that operators learn which indexes would help.
+    /// Records slow searches whose conditions are on the given properties, so that operators learn which indexes would
+    /// help.
     package func noteSlowSearches(
         _ tally: SlowSearchTally,
         by properties: [PropertyName],

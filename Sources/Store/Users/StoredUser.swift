@@ -8,7 +8,8 @@ package struct StoredUser: Sendable {
     package let identities: [Identity]
     /// The password login; nil for a user without a password.
     package let password: Password?
-    /// The given roles in the order of their names, including roles that the application no longer has.
+    /// The roles that were given to the user, in the order of their names, including roles that the application no
+    /// longer has.
     package let roles: [String]
     /// The unexpired sessions, the newest first, at most 1,000.
     package var sessions: [Session]
@@ -53,7 +54,8 @@ package struct StoredUser: Sendable {
 
     /// A second factor.
     ///
-    /// The encrypted secret, if the factor has one, serves to show operators a hint, such as a part of the address.
+    /// The encrypted secret, if the factor has one, serves to show operators a hint, such as a part of the e-mail
+    /// address.
     package struct Factor: Sendable {
         package let id: ObjectID
         package let kind: FactorKind

@@ -6,15 +6,18 @@ import Postgres
 package enum UserChange: Sendable {
     /// Sets the user's status; disabling also revokes the user's sessions.
     case setStatus(UserStatus)
-    /// Sets properties other than the address and the login name, which have a change of their own (``UserUpdate``).
+    /// Sets properties other than the e-mail address and the login name.
+    ///
+    /// Those two have a change of their own (``UserUpdate``).
     case setProperties(GivenProperties)
     case endSessions
     case endSession(id: String)
     /// Removes an identity that the user has, and revokes the sessions that it opened.
     case unlink(provider: String, app: String, subject: String)
-    /// Removes one second factor, or all. No reversal restores them. The notices are queued in the same transaction.
+    /// Removes one second factor, or all.
     ///
-    /// Recovery codes are removed with the last other factor.
+    /// No reversal restores them. The notices are queued in the same transaction. Recovery codes are removed with the
+    /// last other factor.
     case removeFactors(only: ObjectID?, telling: [Notice])
     case giveRole(String)
     case takeRole(String)
@@ -228,9 +231,9 @@ private struct UserChangeWork: Sendable {
         )
     }
 
-    /// Removes one factor, or all, and also the recently removed factors that match.
+    /// Deletes one factor or all for good, including removed ones that a reversal link could restore.
     ///
-    /// Recovery codes are removed with the last other factor, and reversal links are revoked.
+    /// Recovery codes are deleted with the last other factor, and reversal links are revoked.
     private func removeFactors(
         only factor: ObjectID?,
         telling notices: [Notice],

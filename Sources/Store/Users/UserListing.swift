@@ -6,9 +6,9 @@ package struct UserListing: Sendable {
     package var objectID: ObjectID?
     /// The subject of one of the user's identities, at any of the application's apps.
     package var subject: String?
-    /// The whole address, case-insensitive.
+    /// The whole e-mail address, ignoring case.
     package var email: String?
-    /// A part of the name, case-insensitive.
+    /// A part of the name, ignoring case.
     package var name: String?
     package var status: UserStatus?
     /// A login method of the user: a provider, a password, or a passkey.
@@ -22,8 +22,8 @@ package struct UserListing: Sendable {
 extension Store {
     /// Returns users in the order of their ids, starting after `after`.
     ///
-    /// If `name` is indexed, a search for a part of a name with at least three characters takes the time of one page.
-    /// Otherwise a search for a rare part reads all users, as a search for a rare status does.
+    /// If the property `name` is indexed, a search for a part of a name is fast, provided that the part has at least
+    /// three characters. Otherwise a search for a rare part reads all users, as a search for a rare status does.
     package func users(
         matching search: UserListing,
         of application: Application,

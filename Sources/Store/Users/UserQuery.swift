@@ -146,7 +146,7 @@ extension UserFilter? {
 }
 
 extension Store {
-    /// Returns the given roles of a user, in the order of their names; none for an unknown user.
+    /// Returns the roles that were given to a user, in the order of their names; none for an unknown user.
     package func roles(of user: ObjectID, in application: Application) async throws(Failure) -> [String] {
         let result = try await query(
             """
@@ -158,7 +158,7 @@ extension Store {
         return try result.first([String].self) ?? []
     }
 
-    /// Returns the given roles of users, in the order of `users`.
+    /// Returns the roles that were given to each of several users, in the order of `users`.
     package func roles(of users: [ObjectID], in application: Application) async throws(Failure) -> [[String]] {
         let result = try await query(
             """

@@ -23,7 +23,7 @@ package struct UserUpdate: Sendable {
     package let given: GivenProperties
     /// The change of the password login; nil for none.
     package let login: LoginChange?
-    /// The notices to the former address if the address changes; nil if it does not, or if no mail can be sent.
+    /// The notices to the former e-mail address; nil if the address does not change, or if no mail can be sent.
     package let announcement: Announcement?
 
     /// A new login name, a new password, or both.
@@ -53,9 +53,9 @@ package struct UserUpdate: Sendable {
 extension Store {
     /// Changes the record of a user in one transaction.
     ///
-    /// The user is locked before dependent rows, as in a login (see `LoginStatement`). A changed e-mail address
-    /// becomes unverified, and links to the former address are revoked, except those that reverse a change. A new
-    /// password revokes all sessions except the one that sets it.
+    /// The user's row is locked before dependent rows, as in a login (see `LoginStatement`). A changed e-mail address
+    /// becomes unverified, and mailed links to the former address are revoked, except those that reverse a change. A
+    /// new password revokes all sessions except the one that sets it.
     ///
     /// - Parameters:
     ///   - update: The change.

@@ -11,7 +11,7 @@ extension SoftAuthenticator {
         package var origin: String
         package var crossOrigin: Bool? = false
         package var topOrigin: String?
-        /// Additional JSON members of the client data, which begin with a comma.
+        /// Text to add after the last member of the client data: JSON members, each with a comma before it.
         package var more = ""
         /// Changes the encoded bytes before they are hashed.
         package var rewrite: @Sendable ([UInt8]) -> [UInt8] = { $0 }

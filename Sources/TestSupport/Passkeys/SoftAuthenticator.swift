@@ -56,7 +56,8 @@ package struct SoftAuthenticator: Sendable {
 
     /// Makes an authenticator with a passkey that has the given user handle.
     ///
-    /// The origin is that of the page or the app. By default, the credential id is 32 random bytes.
+    /// The origin is that of the web page or the app that calls the authenticator. By default, the credential id is 32
+    /// random bytes.
     package init(
         key: Key,
         relyingPartyID: String,

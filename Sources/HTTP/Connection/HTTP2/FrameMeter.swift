@@ -3,12 +3,14 @@ import NIOCore
 /// Counts the HTTP/2 frames that a client sends, by their headers (RFC 9113 §4.1).
 ///
 /// The meter tells since when a frame is incomplete, and whether the client sends more frames than requests need. For
-/// this it has an allowance. Every frame takes one from the allowance, and requests and time add to it. The type of a
-/// frame does not matter, so unknown types are limited, too.
+/// this it has an allowance, which is a number of frames. Every frame subtracts one from it. Each request and each
+/// second add to it. The type of a frame does not matter, so unknown types are limited, too.
 struct FrameMeter {
-    /// The maximum of the allowance: the number of frames that a client may send at once.
+    /// The maximum of the allowance: the number of frames that a client may send in one burst.
     static let burst = 1000
-    /// The number of frames that each request adds to the allowance: for its data, and window updates for its response.
+    /// The number of frames that each request adds to the allowance.
+    ///
+    /// The client needs them for the request's body, and for the window updates that the response requires.
     static let perRequest = 16
     /// The number of frames that each second adds to the allowance.
     static let perSecond = 100

@@ -105,7 +105,9 @@ final class HTTP2Gate: ChannelInboundHandler, NIOHTTP2FrameDelegate {
         farewell = context.eventLoop.assumeIsolated().scheduleTask(in: time) { context.close(promise: nil) }
     }
 
-    /// The maximum delay before the connection of a leaving client is closed; no request takes longer.
+    /// The maximum delay before the service closes a connection that is to end.
+    ///
+    /// No request takes longer than this.
     private static let maxFarewellTime = TimeAmount.seconds(10)
 
     /// Sends GOAWAY with an error code, and closes the connection.

@@ -48,12 +48,14 @@ final class WaitingStreams: ChannelInboundHandler {
     private var charge: ConnectionCharge
     /// The requests whose end has not arrived yet, by stream.
     private var arrivals: [HTTP2StreamID: Arrival] = [:]
-    /// The ids of the streams whose requests were passed on to later handlers, which know only these streams.
+    /// The ids of the streams whose requests were passed on to later handlers.
+    ///
+    /// The later handlers know no other streams.
     private var made: Set<HTTP2StreamID> = []
     /// The memory that the incomplete requests of the connection take, in bytes.
     private var cost = 0
     private var refusals = 0
-    /// The bytes of `cost` that count in ``ConnectionBudget``; a first few kilobytes do not count.
+    /// How many bytes of `cost` count in ``ConnectionBudget``: all beyond the first few kilobytes.
     private var counted: Int { max(cost - ConnectionBudget.uncounted, 0) }
     /// Whether streams were refused since the last flush of the connection's output.
     private var hasRefused = false

@@ -3,7 +3,9 @@ import Logging
 import NIOConcurrencyHelpers
 package import NIOCore
 
-/// The source of a connection, named by the proxy in front of the service in the header of the PROXY protocol.
+/// The source of a connection from a proxy in front of the service.
+///
+/// The proxy names the source in the header of the PROXY protocol.
 package final class ProxiedOrigin: Sendable {
     /// The source of the current request's connection; nil if the listener does not use the PROXY protocol.
     @TaskLocal package static var current: ProxiedOrigin?
@@ -49,7 +51,9 @@ struct ProxiedConnections<Base: ServerChildChannel>: ServerChildChannel {
     }
 }
 
-/// Removes the header of the PROXY protocol from a connection, and keeps received bytes back until it is complete.
+/// Reads the header of the PROXY protocol at the beginning of a connection, and removes it.
+///
+/// Until the header is complete, the handler keeps received bytes back.
 final class ProxyProtocol: ChannelInboundHandler, RemovableChannelHandler {
     typealias InboundIn = ByteBuffer
     typealias InboundOut = ByteBuffer

@@ -27,7 +27,7 @@ enum ProxyHeader: Equatable {
     private static let fixed = 16
     private static let longest = 2048
 
-    /// Reads the header at the beginning of the bytes; data behind the addresses is skipped.
+    /// Reads the header at the beginning of the bytes; skips further data of the header behind the addresses.
     static func read(_ bytes: ByteBuffer) -> ProxyHeader {
         let view = bytes.readableBytesView
         guard view.starts(with: signature.prefix(view.count)) else {

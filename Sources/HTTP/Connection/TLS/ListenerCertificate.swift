@@ -4,7 +4,7 @@ import NIOConcurrencyHelpers
 import NIOCore
 import NIOSSL
 
-/// A listener's certificate and key from files, and the authorities of client certificates.
+/// The certificate and key of a listener, and the authorities of client certificates; all are read from files.
 ///
 /// The files may be replaced at any time. Open connections keep the certificate and key with which they began. New
 /// connections use the files that were read last. If a new file is unusable, or the new files do not match each other,
@@ -12,11 +12,12 @@ import NIOSSL
 package final class ListenerCertificate: Sendable {
     /// The paths of the PEM files.
     package struct Files: Sendable {
-        /// The path of the certificate, in a file that also has the certificates of the chain to an authority.
+        /// The path of the file with the listener's certificate, followed by the other certificates of its chain.
         var certificate: String
         var key: String
-        /// The path of the authorities that must have signed a client's certificate; nil when clients need no
-        /// certificate.
+        /// The path of the file with the authorities of client certificates; nil when clients need no certificate.
+        ///
+        /// One of these authorities must have issued the certificate of a client.
         var clientAuthorities: String?
 
         package init(certificate: String, key: String, clientAuthorities: String? = nil) {
@@ -80,7 +81,7 @@ package final class ListenerCertificate: Sendable {
     /// How long before its expiry a certificate causes a warning.
     package static let notice = Duration.seconds(14 * 86_400)
 
-    /// The size from which a file is refused, in bytes; no certificate chain is that long.
+    /// Files of this size or more, in bytes, are refused; no certificate chain is that long.
     private static let maxBytes = 1 << 20
 
     private let files: Files
@@ -115,7 +116,7 @@ package final class ListenerCertificate: Sendable {
     /// Returns warnings for operators about the certificate's expiry and the permissions of the key's file.
     ///
     /// - Parameter now: Seconds since 1970.
-    /// - Returns: Fixed texts, with the paths.
+    /// - Returns: The warnings; they name the files by their paths.
     package func warnings(now: Int) -> [String] {
         let material = state.withLockedValue { $0.material }
         var warnings: [String] = []

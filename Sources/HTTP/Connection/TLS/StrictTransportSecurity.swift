@@ -2,7 +2,9 @@ import HTTPTypes
 import NIOCore
 import NIOHTTPTypes
 
-/// Adds the header that tells browsers to use only TLS (RFC 6797) to every response of a connection.
+/// Adds the header `Strict-Transport-Security` (RFC 6797) to every response of a connection.
+///
+/// The header tells browsers to use only TLS with this host.
 final class StrictTransportSecurity: ChannelOutboundHandler, RemovableChannelHandler {
     typealias OutboundIn = HTTPResponsePart
     typealias OutboundOut = HTTPResponsePart

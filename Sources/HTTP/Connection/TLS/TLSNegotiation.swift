@@ -1,8 +1,9 @@
 import NIOCore
 import NIOTLS
 
-/// Waits for the end of a TLS handshake, at most for a time limit, and then adds the handlers of the negotiated
-/// protocol.
+/// Waits for the end of a TLS handshake, and then adds the handlers of the negotiated protocol.
+///
+/// The wait has a time limit.
 final class TLSNegotiation<Negotiated: Sendable>: ChannelInboundHandler, RemovableChannelHandler {
     typealias InboundIn = ByteBuffer
     typealias InboundOut = ByteBuffer

@@ -142,8 +142,9 @@ extension AccountPages {
         }
     }
 
-    /// Returns the page that follows a login attempt without a session: the page for the second factor, or the login
-    /// page with the reason.
+    /// Returns the page that follows a login attempt if the attempt did not open a session.
+    ///
+    /// It is the page that asks for the second factor, or the login page with the reason.
     func putOff(_ failure: Failure, _ asked: AccountRequest) async throws(Failure) -> Response {
         switch failure.reason {
         case .secondFactorRequired:

@@ -14,7 +14,7 @@ import Providers
 /// The account page at `/{applicationId}/account`, on which users see and change their account.
 ///
 /// The page is for apps that have no such page of their own, and exists if the operator enables it for the application.
-/// It shows and changes only what clients can, too, since it calls the same internal operations with a session. The
+/// It can show and change no more than a client can, since it calls the same internal operations with a session. The
 /// browser keeps the session token in a cookie. Each form on a page with a session has a CSRF token, which binds the
 /// form to the session.
 package struct AccountPages: Sendable {
@@ -66,7 +66,10 @@ package struct AccountPages: Sendable {
     /// The largest form contains a pending login with the user's profile from the provider.
     private static let formLimit = 1_048_576
 
-    /// Mounts the routes of the account page below each of the given first path segments.
+    /// Mounts the routes of the account page.
+    ///
+    /// `segments` are the possible first segments of their paths: a parameter for the application's id, or a fixed text
+    /// that may be an application's id.
     package func mount(on routes: DescribedRouter, below segments: [String]) {
         let pages = PageRoutes.Mount(routes: routes, segments: segments)
         mountLogin(on: pages)
@@ -167,7 +170,7 @@ struct AccountRequest: Sendable {
     let path: String
     /// The cookie with the session token.
     let cookie: BrowserCookie
-    /// The cookie that recognizes the browser when it returns from a provider's login dialog.
+    /// The cookie by which the service recognizes a browser that returns from a provider's login dialog.
     let dialogCookie: BrowserCookie
     let forms: FormGuard
     /// The session token that the browser sent in the cookie; nil if it sent none.
@@ -203,7 +206,7 @@ struct AccountRequest: Sendable {
     var words: PageWords { page.words }
     var query: LenientQuery { LenientQuery(request.uri.query) }
     var source: RequestSource { RequestSource(name: context.peer.network.name) }
-    /// The client that a login on the page counts for; it has no API key and no trusted device.
+    /// The account page as the client of a login; it has no API key and no trusted device.
     var client: LoginClient { LoginClient(keyLabel: nil, trustedDevice: nil) }
     /// The value of the dialog cookie that the browser sent; nil if it sent none.
     var dialogBrowser: String? { dialogCookie.value(in: request.headers) }

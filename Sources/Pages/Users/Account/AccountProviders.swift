@@ -52,10 +52,10 @@ extension AccountPages {
         return response
     }
 
-    /// Returns a page with a form that contains the login code which the provider's dialog ended with.
+    /// Returns the page after a provider's dialog, with a form that contains the login code.
     ///
-    /// A page is needed because the session cookie has `SameSite=Strict`. The browser omits it when the provider
-    /// redirects the browser, and sends it with the form of this page.
+    /// A page is needed because the session cookie has `SameSite=Strict`. The browser omits such a cookie when the
+    /// provider redirects the browser, and sends the cookie with the form of this page.
     private func closeDialog(_ asked: AccountRequest) async throws(Failure) -> Response {
         let provider = try asked.provider
         let title: HTML = "\(asked.loaded.title(of: provider))"

@@ -6,7 +6,7 @@ import Hummingbird
 
 /// Creates the pages of one application to which mailed links lead.
 ///
-/// The pages run only the passkey script, load nothing, and send their forms only to their own address.
+/// The pages run only the passkey script, load nothing, and send their forms only to their own URLs.
 struct LinkPage {
     private let page: WebPage
     private let passwords: PasswordRules
@@ -108,8 +108,8 @@ struct LinkPage {
 
     /// Returns the forms by which a user confirms an e-mail address.
     ///
-    /// Another user may have registered the account with this address. So an existing password stays valid only if the
-    /// reader of the mail knows it.
+    /// The account may have been registered by a user who does not own the address, and who would still know the
+    /// password. So the account keeps an existing password only if the reader of the mail enters it.
     private func confirmation(_ link: Link) -> HTML {
         let account = link.account
         let other: HTML = """

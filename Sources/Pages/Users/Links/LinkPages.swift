@@ -40,7 +40,10 @@ package struct LinkPages: Sendable {
     /// The maximum size of a form in bytes.
     private static let formLimit = 65_536
 
-    /// Mounts the routes of the pages below each of the given first path segments.
+    /// Mounts the routes of the pages.
+    ///
+    /// `segments` are the possible first segments of their paths: a parameter for the application's id, or a fixed text
+    /// that may be an application's id.
     package func mount(on routes: DescribedRouter, below segments: [String]) {
         let pages = PageRoutes.Mount(routes: routes, segments: segments)
         for (purpose, shown, taken) in [
