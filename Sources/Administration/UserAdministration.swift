@@ -52,6 +52,61 @@ package struct UserAdministration: Sendable {
         return page.page(of: users, cursor: \.objectID.description, \.operatorJSON)
     }
 
+    /// Returns a page of groups of users who share values, and may be the same human.
+    ///
+    /// A group is `{"shared": {name: text}, "count", "users": [{"objectId", "userStatus", "emailVerified", "created",
+    /// "lastLogin", "loginMethods": [name]}]}` with at most 20 users, the oldest first. The audit log records the
+    /// compared properties and the number of groups.
+    ///
+    /// - Parameters:
+    ///   - application: The application of the users.
+    ///   - names: The compared properties, separated by commas.
+    ///   - page: The part of the list.
+    ///   - actor: The operator.
+    /// - Throws: `malformed_request` for a name that is no declared property, or too many names.
+    package func duplicates(
+        of application: String,
+        by names: String,
+        _ page: PageRequest,
+        by actor: ChangeAuthor
+    ) async throws(Failure) -> Page {
+        let owner = try await owner(application)
+        var properties: [Property] = []
+        for name in names.split(separator: ",", omittingEmptySubsequences: false) {
+            guard let property = owner.properties.first(where: { $0.name.text.hasSameBytes(as: String(name)) }) else {
+                throw Failure(
+                    .malformedRequest,
+                    "The application has no property with this name. Compare declared properties, such as name,birthday."
+                )
+            }
+            if !properties.contains(where: { $0.name == property.name }) { properties.append(property) }
+        }
+        guard properties.count <= Self.maxCompared else {
+            throw Failure(.malformedRequest, "Compare at most \(Self.maxCompared) properties.")
+        }
+        var after: ObjectID?
+        if let cursor = page.cursor {
+            guard let id = ObjectID(cursor) else { throw .badCursor }
+            after = id
+        }
+        let groups = try await store.duplicates(by: properties, of: owner, after: after, limit: page.limit + 1)
+        let compared = properties.map(\.name.text)
+        try await store.recordReading(
+            .search,
+            of: nil,
+            [
+                "duplicatesBy": .array(compared.map(JSONValue.string)),
+                "found": .integer(Int64(min(groups.count, page.limit))),
+            ],
+            in: owner.id,
+            by: actor
+        )
+        return page.page(of: groups, cursor: \.position.description) { $0.json(of: compared) }
+    }
+
+    /// The maximum number of properties that a search for duplicates compares.
+    private static let maxCompared = 4
+
     /// Returns a user with identities, sessions and factors.
     ///
     /// The shape is `{"user": {…}, "identities": [{"provider", "appId", "subject", "created", "lastUsed",
@@ -342,5 +397,22 @@ package struct UserAdministration: Sendable {
             in: LoadedApplication(stored, masterKeys: masterKeys, kinds: kinds),
             actor: actor
         )
+    }
+}
+
+extension UserDuplicates {
+    fileprivate func json(of names: [String]) -> JSONValue {
+        let members = members.map { member -> JSONValue in
+            .object([
+                "objectId": .string(member.objectID.description), "userStatus": .string(member.status),
+                "emailVerified": .bool(member.emailVerified), "created": .integer(member.created),
+                "lastLogin": member.lastLogin.map(JSONValue.integer) ?? .null,
+                "loginMethods": .array(member.loginMethods.map(JSONValue.string)),
+            ])
+        }
+        let shared = zip(names, shared).map { JSONObject.Member($0, .string($1)) }
+        return .object([
+            "shared": .object(JSONObject(shared)), "count": .integer(count), "users": .array(members),
+        ])
     }
 }

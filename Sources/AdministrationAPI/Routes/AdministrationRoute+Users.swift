@@ -47,6 +47,27 @@ extension AdministrationRoute {
             )
         },
         .init(
+            .get,
+            "applications/{application}/duplicates",
+            .viewer,
+            query: [.comparedProperties] + .page,
+            Operation(
+                "findDuplicates",
+                "Lists groups of users who have the same values, such as the same e-mail address.",
+                more: "Texts are compared without regard to case. The search reads the whole users table.",
+                .page(of: .userDuplicates, "A page of groups.")
+            )
+        ) { call in
+            .page(
+                try await call.administration.users.duplicates(
+                    of: call["application"],
+                    by: call.query[.comparedProperties] ?? "email",
+                    call.page,
+                    by: call.actor
+                )
+            )
+        },
+        .init(
             .post,
             "applications/{application}/users",
             .editor,
@@ -409,6 +430,12 @@ extension Parameter {
         guests.
         """
     )
+    static let comparedProperties = Parameter(
+        "by",
+        in: .query,
+        .string,
+        "The properties that are compared, separated by commas, such as `name,birthday`. The default is `email`."
+    )
     static let findProvider = Parameter(
         "provider",
         in: .query,
@@ -443,6 +470,21 @@ extension Schema {
         "emailVerified": .boolean,
     ]).open.described("The application's declared properties follow as further members. null: no value.")
         .named("User")
+
+    static let userDuplicates = Schema.object([
+        "shared": .dictionary(of: .string).described("The common values as text."),
+        "count": .integer,
+        "users": .array(
+            of: .object([
+                "objectId": .uuid,
+                "userStatus": .userStatus,
+                "emailVerified": .boolean,
+                "created": .moment,
+                "lastLogin": .moment.nullable,
+                "loginMethods": .strings.described("Names of providers, `password` and `passkey`."),
+            ])
+        ).described("At most 20 users, the oldest first."),
+    ]).named("UserDuplicates")
 
     static let userPatch = Schema.object(optional: [
         "user": .userStatusPatch,

@@ -45,7 +45,7 @@ struct CommandLineHelpTests {
         property: index
         mapping: diff rollback preview
         identity: import
-        user: create refresh unlink export erase import
+        user: duplicates create refresh unlink export erase import
         invitation: send
         console
         secrets: status rotate register

@@ -113,6 +113,7 @@ struct AdminRoute: Sendable, CustomStringConvertible {
         AdminRoute("GET", otherMapping + "/fields", .viewer),
         AdminRoute("POST", otherMapping + "/preview", .viewer, #"{"profile": {"id_str": "1"}}"#),
         AdminRoute("GET", application + "/users", .viewer, audited: ["user.search"]),
+        AdminRoute("GET", application + "/duplicates", .viewer, audited: ["user.search"]),
         AdminRoute("GET", user, .viewer, audited: ["user.read"]),
         AdminRoute("GET", user + "/properties", .viewer, audited: ["user.read"]),
         AdminRoute("GET", application + "/invitations", .viewer),
