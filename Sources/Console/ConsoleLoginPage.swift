@@ -13,7 +13,7 @@ enum ConsoleLoginPage {
 
     /// The commands that print a link to the console: one for the first operator, the other for an existing operator.
     static let firstOperator = "federation console"
-    private static let loginLink = "federation console NAME"
+    static let loginLink = "federation console NAME"
 
     static func path(returningTo path: String) -> String {
         HTML.link(Self.path, [("to", path == "/console" ? "" : path)])
@@ -30,7 +30,7 @@ enum ConsoleLoginPage {
     static func document(link: String?, to target: String, _ refusal: Refusal? = nil) -> Response {
         let token: HTML =
             if let link {
-                HTML.hidden("token", link)
+                "<p>The link logs its operator in, once.</p>\(HTML.hidden("link", link))"
             } else {
                 HTML.field(
                     "token",
@@ -47,16 +47,16 @@ enum ConsoleLoginPage {
         let help: HTML = """
             <details><summary>No token?</summary><p>Run these commands where the service is configured:</p>
             <p>If there is no operator yet, <code>\(firstOperator)</code> prints a link that creates the first one.</p>
-            <p>Otherwise <code>\(loginLink)</code> prints a link that signs the operator in once.</p>
+            <p>Otherwise <code>\(loginLink)</code> prints a link that logs the operator in once.</p>
             <p>An owner can create further operators in the console, under "Operators".</p></details>
             """
         return Page.card(
             "federation",
-            title: "Log in",
+            title: "Log in to the console",
             refusal: refusal,
             """
             <form method="post" action="\(path)">\(HTML.hidden("to", target))\(token)
-            \(HTML.submit("Log in"))</form>\(help, if: link == nil)
+            \(HTML.submit("Log in to the console"))</form>\(help, if: link == nil)
             """
         )
     }
@@ -121,10 +121,17 @@ extension Console {
     private func login(_ request: Request, _ context: ManagementContext) async throws -> Response {
         try await strangersForm(of: request) { form in
             var response = Page.redirect(to: ConsoleLoginPage.target(try form.value("to")))
-            response.headers[.setCookie] = try await openSession(by: try Self.bearer(form.value("token")), context)
+            let token = try Self.bearer(form.value("link") ?? form.value("token"))
+            response.headers[.setCookie] = try await openSession(by: token, context)
             return response
         } refused: { refusal, form in
-            ConsoleLoginPage.document(link: nil, to: ConsoleLoginPage.target(form.typed("to")), refusal)
+            let isSpent = refusal.endsSession && !form.typed("link").isEmpty
+            let spent = "This link was used or has expired. Make another one: \(ConsoleLoginPage.loginLink)"
+            return ConsoleLoginPage.document(
+                link: nil,
+                to: ConsoleLoginPage.target(form.typed("to")),
+                isSpent ? refusal.saying(spent) : refusal
+            )
         }
     }
 

@@ -26,14 +26,25 @@ struct DescribedForm {
         var pointer: String { "/" + path.joined(separator: "/") }
         var shape: Shape { described.shape.present }
 
-        var isFlag: Bool { if case .flag = shape { true } else { false } }
+        /// The words that a list may contain, each of which has a checkbox; nil for all other fields.
+        var words: [String]? { if case .list(.word(let words), _, _) = shape { words } else { nil } }
+
+        /// Whether the field has only checkboxes, of which browsers send the ticked ones alone.
+        var isTicked: Bool { if case .flag = shape { true } else { words != nil } }
     }
 
     private let fields: [Field]
 
-    /// Creates a form with the given fields in their order; a field that is an object is replaced by its inner fields.
+    /// Creates a form of fields in their order, including the fields of inner objects.
+    ///
+    /// If all fields are those of one object, their titles do not repeat its title.
     init(_ fields: [FieldDescription]) {
-        self.fields = ObjectShape(fields).leaves.map { Field(path: $0.path, title: $0.title, described: $0.field) }
+        let shared = fields.count == 1 ? fields[0].title + ": " : ""
+        self.fields = ObjectShape(fields).leaves.map { leaf in
+            let title = leaf.title.hasPrefix(shared) ? leaf.title.dropFirst(shared.count) : leaf.title[...]
+            let text = title.prefix(1).uppercased() + title.dropFirst()
+            return Field(path: leaf.path, title: text, described: leaf.field)
+        }
     }
 
     // MARK: The form
@@ -59,13 +70,46 @@ struct DescribedForm {
             let now = Self.text(value, field)
             was.append(field.name, .string(now))
             let pointer = place + field.pointer
-            let wrong = (refusal?.problems ?? []).filter { $0.place == pointer || $0.place.hasPrefix(pointer + "/") }
+            let wrong = (refusal?.problems ?? []).filter { $0.isAt(pointer) }
             let over = draft?.typedOver(field)
             // Another operator has changed the same field. Both values are shown, and the viewer decides.
             let isContested = refusal?.isOutdated == true && over != nil && draft?.was[field.name] != now
-            return Self.row(field, value, said: over ?? now, wrong.map(\.text), now: isContested ? now : nil)
+            return row(field, value, said: over ?? now, wrong.map(\.text), now: isContested ? now : nil)
         }
         return "\(HTML.hidden(Self.was, JSONValue.object(was).text))\(rows)"
+    }
+
+    /// Returns the alert for a refusal, which names each field by its title.
+    ///
+    /// It has advice if another operator has changed the values meanwhile.
+    func alert(_ refusal: Refusal, at place: String = "") -> HTML {
+        guard !refusal.isOutdated else {
+            return .alert(
+                """
+                Another operator changed this application while you edited it. Your entries are kept, and the other \
+                fields show the current values. Check them, and save again.
+                """
+            )
+        }
+        return refusal.alert { problem in
+            guard let field = fields.first(where: { problem.isAt(place + $0.pointer) }) else { return problem.html }
+            return "<a href=\"#\(Self.id(of: field))\">\(field.title)</a>: \(inWords(problem.text))"
+        }
+    }
+
+    /// Returns a text with the titles of fields in place of their names, and with "empty" in place of `null`.
+    ///
+    /// Names of one plain word stay, since the text may mean the word.
+    private func inWords(_ text: String) -> String {
+        var words = ""
+        for part in text.split(separator: " ", omittingEmptySubsequences: false) {
+            let name = part.prefix { $0.isLetter }
+            let field = fields.first { $0.path.last.map { $0 == name } ?? false && name.contains(where: \.isUppercase) }
+            let isFirst = words.isEmpty || words.hasSuffix(". ")
+            let word = field.map { "\"\($0.title)\"" } ?? (name == "null" ? isFirst ? "Empty" : "empty" : String(name))
+            words += "\(word)\(part.dropFirst(name.count)) "
+        }
+        return String(words.dropLast())
     }
 
     /// What the operator typed into a form, beside the form's original values.
@@ -75,7 +119,8 @@ struct DescribedForm {
         private let typed: [String: String]
 
         init(_ form: FormFields) {
-            typed = Dictionary(form.all.map { ($0.name, $0.value) }) { first, _ in first }
+            // The ticked boxes of a list have one name, and are its lines.
+            typed = Dictionary(form.all.map { ($0.name, $0.value) }) { "\($0)\n\($1)" }
             let members =
                 (try? JSONParser.parse(typed[DescribedForm.was] ?? "", limits: .document))?.object?.members ?? []
             was = Dictionary(members.map { ($0.key, $0.value.string ?? "") }) { first, _ in first }
@@ -85,20 +130,22 @@ struct DescribedForm {
         func typedOver(_ field: Field) -> String? {
             guard let former = was[field.name] else { return nil }
             // Browsers do not send an unticked box.
-            guard let text = typed[field.name] ?? (field.isFlag ? "" : nil) else { return nil }
+            guard let text = typed[field.name] ?? (field.isTicked ? "" : nil) else { return nil }
             let lines = text.replacing("\r\n", with: "\n")
             return lines == former ? nil : lines
         }
     }
 
-    private static func row(
+    private static func id(of field: Field) -> String { "field-" + field.name }
+
+    private func row(
         _ field: Field,
         _ value: JSONValue?,
         said: String,
         _ problems: [String],
         now: String?
     ) -> HTML {
-        let id = "field-" + field.name
+        let id = Self.id(of: field)
         let described: HTML = """
             id="\(id)" name="\(field.name)" aria-describedby="\(id)-hint"\(" aria-invalid=\"true\"", if: !problems.isEmpty)
             """
@@ -110,20 +157,26 @@ struct DescribedForm {
                 """
             case .word(let words):
                 """
-                <select \(described)>\(HTML.options(choices(words, of: field), chosen: said))</select>
+                <select \(described)>\(HTML.options(Self.choices(words, of: field), chosen: said))</select>
                 """
             case .integer(let range, _):
                 """
                 <input type="number" value="\(said)" min="\(range.lowerBound)" max="\(range.upperBound)" \(described)>
                 """
             case .seconds:
-                "<input value=\"\(said)\" placeholder=\"14 days\" spellcheck=\"false\" \(described)>"
+                "<input value=\"\(said)\" placeholder=\"such as 14 days\" spellcheck=\"false\" \(described)>"
             case .text(let rule):
-                "<input value=\"\(said)\" placeholder=\"\(rule.example ?? "")\" spellcheck=\"false\" \(described)>"
+                "<input value=\"\(said)\" placeholder=\"\(Self.example(rule))\" spellcheck=\"false\" \(described)>"
+            case .list(.word(let words), _, _):
+                """
+                <div role="group" id="\(id)" aria-labelledby="\(id)-label" aria-describedby="\(id)-hint">\
+                \(words.map { HTML.tick(field.name, "\($0)", value: $0, isTicked: said.split(separator: "\n").contains($0[...])) })\
+                </div>
+                """
             case .list(let element, _, _):
                 """
                 <textarea rows="\(max(2, min(10, said.split(separator: "\n").count + 1)))" \
-                placeholder="\(example(of: element))" spellcheck="false" \(described)>\(said)</textarea>
+                placeholder="\(Self.example(of: element))" spellcheck="false" \(described)>\(said)</textarea>
                 """
             case .secret:
                 "<input type=\"password\" autocomplete=\"new-password\" \(described)>"
@@ -131,11 +184,14 @@ struct DescribedForm {
                 // The fields of an object have rows of their own.
                 ""
             }
+        let label: HTML =
+            field.words == nil
+            ? "<label for=\"\(id)\">\(field.title)</label>" : "<span id=\"\(id)-label\">\(field.title)</span>"
         return """
-            <div class="setting"><label for="\(id)">\(field.title)</label>\(control)
-            <small id="\(id)-hint">\(problems.map { "<strong class=\"problem\">\($0)</strong> " as HTML })\
-            \(now.map { "<strong>Current value: \($0.isEmpty ? "empty" : $0).</strong> " as HTML } ?? "")\(field.described.meaning) \
-            \(hint(field, value)) <code>\(field.name)</code>\(usual(field))</small></div>
+            <div class="setting">\(label)\(control)
+            <small id="\(id)-hint">\(problems.map { "<strong class=\"problem\">\(inWords($0))</strong> " as HTML })\
+            \(now.map { "<strong>Current value: \($0.isEmpty ? "empty" : $0).</strong> " as HTML } ?? "")\(inWords(field.described.meaning)) \
+            \(Self.hint(field, value)) <code>\(field.name)</code>\(Self.usual(field))</small></div>
             """
     }
 
@@ -147,12 +203,14 @@ struct DescribedForm {
     }
 
     private static func example(of element: Shape) -> String {
-        if case .text(let rule) = element { rule.example ?? "" } else { "" }
+        if case .text(let rule) = element { example(rule) } else { "" }
     }
+
+    private static func example(_ rule: TextRule) -> String { rule.example.map { "such as \($0)" } ?? "" }
 
     private static func hint(_ field: Field, _ value: JSONValue?) -> HTML {
         switch field.shape {
-        case .list(.word(let words), _, _): "One per line: \(words.joined(separator: ", "))."
+        case .list(.word, _, _): ""
         case .list: "One per line."
         case .seconds(let range):
             "From \(DurationText.text(of: range.lowerBound)) to \(DurationText.text(of: range.upperBound))."
@@ -190,7 +248,8 @@ struct DescribedForm {
         case nil, .null?, .bool(false)?: ""
         case .string(let text)?: text
         case .array(let items)? where items.allSatisfy({ $0.string != nil }):
-            items.compactMap(\.string).joined(separator: "\n")
+            // A list of words has the order of its checkboxes.
+            (field.words?.filter { items.contains(.string($0)) } ?? items.compactMap(\.string)).joined(separator: "\n")
         case let value?: value.text
         }
     }
@@ -225,9 +284,10 @@ struct DescribedForm {
             case (.list, _):
                 let lines = text.split(separator: "\n").map(\.trimmed).filter { !$0.isEmpty }
                 patch = patch.setting(field.path, to: .array(lines.map(JSONValue.string)))
-            case (.seconds(let range), let value) where value?.isNull != true && !range.contains(value?.integer ?? -1):
-                let rule = "must be \(field.shape.form), such as \(DurationText.text(of: range.upperBound))"
-                problems.add(field.path.reduce(place, /), rule)
+            case (.seconds, nil):
+                problems.add(field.path.reduce(place, /), "write a number and a unit, such as 12 hours or 7 days")
+            case (.seconds(let range), let value?) where !value.isNull && !range.contains(value.integer ?? -1):
+                problems.add(field.path.reduce(place, /), "must be \(field.shape.form)")
             default: patch = patch.setting(field.path, to: value ?? .string(text))
             }
         }

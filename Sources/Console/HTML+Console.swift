@@ -51,8 +51,8 @@ extension HTML {
     ) -> HTML {
         let all = chosen.isEmpty || options.contains(chosen) ? options : options + [chosen]
         return """
-            <label for="\(name)">\(label)</label><select id="\(name)" name="\(name)"><option value="">any</option>\
-            \(HTML.options(all.map { ($0, title($0)) }, chosen: chosen))</select>
+            <label>\(label) <select id="\(name)" name="\(name)"><option value="">any</option>\
+            \(HTML.options(all.map { ($0, title($0)) }, chosen: chosen))</select></label>
             """
     }
 
@@ -72,7 +72,7 @@ extension HTML {
     /// A list of warnings, if there are any.
     static func warnings(_ texts: [String]) -> HTML {
         guard !texts.isEmpty else { return "" }
-        return "<div class=\"alert\"><ul>\(texts.map { "<li>\($0)</li>" as HTML })</ul></div>"
+        return "<div class=\"alert warn\"><ul>\(texts.map { "<li>\($0)</li>" as HTML })</ul></div>"
     }
 
     /// A message that shows a new secret, which the console shows only once.

@@ -5,7 +5,7 @@ import Pages
 /// The URL of that page contains only the name of one of these messages. So no link can make the page show another
 /// text.
 enum Notice: String {
-    case saved, made, applied, declared, dropped, renamed, revoked, ended, removed, enrolled
+    case saved, savedWithWarnings, made, applied, declared, dropped, renamed, revoked, ended, removed, enrolled
     case roleGiven, roleTaken, roleChanged, rolledBack
     case disabled, enabled, signedOut, refreshed, mailed, unlinked, erased
     case userMade, userMadeAndMailed
@@ -16,6 +16,7 @@ enum Notice: String {
     private var text: HTML {
         switch self {
         case .saved: "Saved."
+        case .savedWithWarnings: "Saved, with warnings about the properties marked below."
         case .made: "The application is created. The next steps lead to its first login."
         case .applied: "The document is applied."
         case .declared: "The property is declared."
@@ -29,7 +30,7 @@ enum Notice: String {
         case .roleTaken: "The role is removed."
         case .roleChanged: "The role is changed."
         case .rolledBack: "The mapping is restored from that revision, as a new revision."
-        case .disabled: "The account is disabled."
+        case .disabled: "The account is disabled. All its sessions are revoked."
         case .enabled: "The account is enabled."
         case .signedOut: "All sessions are revoked."
         case .refreshed: "The profile was read again from the provider."
@@ -41,7 +42,9 @@ enum Notice: String {
         }
     }
 
-    var html: HTML { .notice(text) }
+    var html: HTML {
+        self == .savedWithWarnings ? "<p class=\"notice warn\" role=\"status\">\(text)</p>\n" : .notice(text)
+    }
 
     /// Returns the URL of the page at a path, with a query that makes the page show this message.
     func path(_ path: String) -> String {

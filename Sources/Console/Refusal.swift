@@ -8,7 +8,7 @@ import Pages
 struct Refusal: Error {
     let status: HTTPResponse.Status
     let reason: String
-    let message: String
+    private(set) var message: String
     let details: JSONObject
     /// Seconds after which the action may be retried.
     let retryAfter: String?
@@ -29,7 +29,14 @@ struct Refusal: Error {
         retryAfter = answer.retryAfter
     }
 
-    /// Runs `body`, and turns a failure that it throws into a refusal.
+    /// Returns the refusal with another message.
+    func saying(_ message: String) -> Refusal {
+        var refusal = self
+        refusal.message = message
+        return refusal
+    }
+
+    /// Runs a body and rethrows each failure as a refusal.
     static func ofFailures<Result>(_ body: () async throws -> Result) async throws -> Result {
         do { return try await body() } catch let failure as Failure { throw Refusal(failure) }
     }
@@ -51,6 +58,12 @@ struct Refusal: Error {
         /// The index of the mapping's entry that has the problem, counted from 0; nil if the problem is not in a
         /// mapping.
         let entry: Int?
+
+        /// The text after its position.
+        var html: HTML { "\("<code>\(place)</code> ", if: !place.isEmpty)\(text)" }
+
+        /// Returns whether the problem is at a place, or inside it.
+        func isAt(_ pointer: String) -> Bool { place == pointer || place.hasPrefix(pointer + "/") }
     }
 
     var problems: [Problem] {
@@ -61,15 +74,16 @@ struct Refusal: Error {
         }
     }
 
-    /// An alert with the message of the refusal and all problems of the document.
-    var alert: HTML {
-        let items = problems.map { problem -> HTML in
-            "<li>\("<code>\(problem.place)</code> ", if: !problem.place.isEmpty)\(problem.text)</li>"
-        }
+    /// An alert with the message, or with all problems that the message sums up.
+    var alert: HTML { alert(\.html) }
+
+    /// Returns the alert, with `line` for the text of each problem.
+    func alert(_ line: (Problem) -> HTML) -> HTML {
+        let lines = problems.map(line)
         return .alert(
-            "\(message)",
+            lines.isEmpty ? "\(message)" : lines.count == 1 ? lines[0] : "There are \(lines.count) problems:",
             """
-            \("<ul>\(items)</ul>", if: !items.isEmpty)\
+            \("<ul>\(lines.map { "<li>\($0)</li>" as HTML })</ul>", if: lines.count > 1)\
             \(retryAfter.map { "<p>Try again in \($0) seconds.</p>" as HTML })\
             \(details["requestId"]?.string.map { "<p class=\"fine\">Request ID \($0)</p>" as HTML })
             """

@@ -35,7 +35,9 @@ package enum PropertyType: String, Sendable, CaseIterable {
     }
 }
 
-/// Which readers see a property in responses and can search by it; the raw value is the word in documents.
+/// Which readers see a property in responses and can search by it.
+///
+/// The raw value is the word in documents.
 package enum Visibility: String, Sendable, CaseIterable {
     /// Only operators and clients with a server key see the property.
     case server
@@ -134,7 +136,7 @@ extension PropertyType {
     }
 }
 
-/// When a login writes a property by the mapping, if the provider's profile has a value for the property.
+/// The logins at which the mapping writes a property, if the provider's profile has a value for it.
 package enum SyncMode: String, Sendable, CaseIterable {
     /// The mapping writes the property at every login.
     case always
@@ -151,7 +153,7 @@ extension PropertyType {
     ///
     /// The caller checks whether the value fits the type.
     ///
-    /// - Returns: Nil if the type is JSON and the text is not.
+    /// - Returns: The value; nil if the type is JSON and the text is not valid JSON.
     package func value(typed text: String) -> JSONValue? {
         guard !text.isEmpty else { return .null }
         switch self {
@@ -192,7 +194,7 @@ extension Property {
                 .word,
                 "Type",
                 """
-                STRING and TEXT: text. INT: a 64-bit integer. DOUBLE: a floating-point number. BOOLEAN: true or false. \
+                STRING and TEXT: text, both alike. INT: a 64-bit integer. DOUBLE: a floating-point number. BOOLEAN: true or false. \
                 DATE: a day. DATETIME: a point in time. JSON: any JSON value.
                 """,
                 isRequired: true
@@ -208,7 +210,7 @@ extension Property {
                 "clientMappable",
                 \.clientMappable,
                 .flag,
-                "Writable for clients",
+                "Writable by clients",
                 "Whether clients may write the property: by their own mapping, at registration and in updates."
             ),
             Field(

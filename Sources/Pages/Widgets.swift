@@ -100,7 +100,7 @@ extension HTML {
         "<p><button\(" \(attributes)", if: !attributes.text.isEmpty)>\(label)</button></p>\n"
     }
 
-    /// Returns the options of a select element, of which the one with the value `chosen` is selected.
+    /// Returns the options of a select element; the option with the value `chosen` is selected.
     package static func options(_ options: [(value: String, title: String)], chosen: String) -> HTML {
         options.map { option -> HTML in
             "<option value=\"\(option.value)\"\(" selected", if: option.value == chosen)>\(option.title)</option>"
@@ -125,28 +125,42 @@ extension HTML {
 
     /// Returns a table with a heading for each column.
     ///
-    /// In a narrow window, the table scrolls separately from the page.
+    /// `rows` has the cells of each row.
     package static func table(_ label: String, _ columns: [String], _ rows: [[HTML]], ifEmpty: HTML) -> HTML {
-        guard !rows.isEmpty else { return "<p class=\"empty\">\(ifEmpty)</p>" }
-        let head = columns.map { column -> HTML in "<th scope=\"col\">\(column)</th>" }
-        let body = rows.map { row -> HTML in "<tr>\(row.map { "<td>\($0)</td>" as HTML })</tr>" }
-        return """
-            <div class="scroll" role="region" aria-label="\(label)" tabindex="0"><table><thead><tr>\(head)</tr></thead>\
-            <tbody>\(body)</tbody></table></div>
-            """
+        table(label, of: rows, ifEmpty: ifEmpty) { cells in zip(columns, cells).map { ($0, $1) } }
     }
 
     /// Returns a table of items.
     ///
-    /// `row` returns the cells of an item, each with the heading of its column.
+    /// In a wide window, the table scrolls separately from the page if it is too wide. In a narrow window, each item is
+    /// a card, in which each value follows the heading of its column.
+    ///
+    /// - Parameters:
+    ///   - label: The name of the table, for screen readers.
+    ///   - items: The items.
+    ///   - ifEmpty: The text in place of a table without items.
+    ///   - below: Returns what stands below the cells of an item, across all columns; nil for nothing.
+    ///   - row: Returns the cells of an item, each with the heading of its column.
+    /// - Returns: The table.
     package static func table<Item>(
         _ label: String,
         of items: [Item],
         ifEmpty: HTML,
+        below: (Item) -> HTML? = { _ in nil },
         _ row: (Item) -> [(column: String, cell: HTML)]
     ) -> HTML {
         let rows = items.map(row)
-        return table(label, rows.first?.map(\.column) ?? [], rows.map { $0.map(\.cell) }, ifEmpty: ifEmpty)
+        guard let columns = rows.first?.map(\.column) else { return "<p class=\"empty\">\(ifEmpty)</p>" }
+        let head = columns.map { column -> HTML in "<th scope=\"col\">\(column)</th>" }
+        let body = zip(items, rows).map { item, row -> HTML in
+            let cells = row.map { "<td data-column=\"\($0.column)\">\($0.cell)</td>" as HTML }
+            let rest = below(item).map { "<tr><td colspan=\"\(columns.count)\">\($0)</td></tr>" as HTML }
+            return "<tr>\(cells)</tr>\(rest)"
+        }
+        return """
+            <div class="scroll" role="region" aria-label="\(label)" tabindex="0"><table><thead><tr>\(head)</tr></thead>\
+            <tbody>\(body)</tbody></table></div>
+            """
     }
 
     // MARK: Links

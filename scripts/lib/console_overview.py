@@ -27,8 +27,8 @@ def overview(console):
 
     def counted():
         console.open("/console?hours=1")
-        labels = ["Logins by provider", "Most frequent errors", "Latency by stage", "Requests to providers"]
-        return "new users" in console.find("figcaption").text and all(rows(label) for label in labels)
+        labels = ["Logins by method", "Most frequent errors", "Latency by stage", "Requests to providers"]
+        return "New users" in console.find("figcaption").text and all(rows(label) for label in labels)
 
     console.until("each table has rows", counted)
     console.press(".spans a[href*='168']")

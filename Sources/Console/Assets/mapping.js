@@ -54,8 +54,8 @@ const place = (path, row) => {
   const input = row.querySelector("input");
   input.value = path;
   input.focus();
-  status.textContent = `${path} is mapped to ${row.id.slice("entry-".length)}.`;
   pick(null);
+  status.textContent = `${path} is mapped to ${row.id.slice("entry-".length)}.`;
   changed();
 };
 
@@ -66,8 +66,8 @@ const pick = (button) => {
   picked = picked === button ? null : button;
   form.querySelectorAll(".fields [role=button]").forEach((other) => other.setAttribute("aria-pressed", other === picked));
   form.classList.toggle("picking", picked !== null);
+  status.textContent = picked ? `${picked.dataset.path} is selected. Now select the property to write.` : "";
   if (!picked) return;
-  status.textContent = `${picked.dataset.path} is selected. Choose the property to write.`;
   form.querySelector(".entry .put").focus();
 };
 

@@ -78,6 +78,16 @@ const keep = (texts, name) => {
   setTimeout(() => URL.revokeObjectURL(link.href), 60_000);
 };
 
+const past = { disable: "disabled", enable: "enabled", signOut: "logged out", export: "exported", erase: "erased" };
+
+/** Shows the users as they are now. */
+const renew = async () => {
+  const { page } = await load(location.href);
+  const list = page.querySelector("form.many .scroll") ?? page.querySelector("main > .empty");
+  if (list) form.querySelector(".scroll, .empty").replaceWith(list);
+  form.dispatchEvent(new Event("console:shown", { bubbles: true }));
+};
+
 const run = async (action) => {
   const stopping = new AbortController();
   const all = form.everybody.checked;
@@ -85,12 +95,14 @@ const run = async (action) => {
   const texts = [];
   let [done, failed] = [0, 0];
   const tell = (end) => {
-    said.textContent = `${end ?? "In progress"}: ${done} done${all ? "" : ` of ${count}`}, ${failed} failed.`;
+    said.textContent =
+      end === "Finished"
+        ? `${done} ${done === 1 ? "user is" : "users are"} ${past[action]}.${failed ? ` ${failed} failed.` : ""}`
+        : `${end ?? "In progress"}: ${done} done${all ? "" : ` of ${count}`}, ${failed} failed.`;
     if (!all) bar.value = (done + failed) / count;
   };
   failures.replaceChildren();
-  area.hidden = false;
-  stop.hidden = false;
+  area.hidden = bar.hidden = stop.hidden = false;
   if (all) bar.removeAttribute("value");
   stop.onclick = () => stopping.abort();
   const fields = new FormData(form);
@@ -125,6 +137,7 @@ const run = async (action) => {
   bar.value = 1;
   buttons.forEach((button) => (button.disabled = false));
   if (texts.length) keep(texts, "users.jsonl");
+  else if (done) await renew().catch(() => {});
 };
 
 const words = {
@@ -186,8 +199,8 @@ form.addEventListener("submit", (event) => {
   if (form.classList.contains("list")) return runList(event.submitter.value);
   if (!form.everybody.checked && !form.querySelector("[name=user]:checked")) {
     area.hidden = false;
-    stop.hidden = true;
-    said.textContent = "No users selected.";
+    bar.hidden = stop.hidden = true;
+    said.textContent = "Select users in the list above.";
     return;
   }
   run(event.submitter.value);

@@ -45,7 +45,7 @@ extension Console {
             \(visit.form(to: "/console/applications", """
             \(HTML.field("application", "Id", value: try form?.value("application") ?? "", hint: """
             Part of every URL of its clients, such as shop. Letters, digits, - and _. Cannot be changed later.
-            """, attributes: "required maxlength=\"63\" pattern=\"[A-Za-z0-9][A-Za-z0-9_\\-]*\" spellcheck=\"false\""))
+            """, attributes: "required maxlength=\"63\" pattern=\"[A-Za-z0-9][A-Za-z0-9_\\-]*\" title=\"Only letters, digits, - and _\" spellcheck=\"false\""))
             \(HTML.field("name", "Name", value: try form?.value("name") ?? "", hint: "Users see it in mails and on pages."))
             <p><button>Create</button></p>
             """ as HTML))</section>
@@ -69,16 +69,17 @@ extension Console {
         async let document = visit.read(["applications", id, "document"])
         let application = try await resource.object
         let providers = try await document.object?["providers"]?.object?.members ?? []
-        let rows = providers.map { member -> [HTML] in
+        let table = HTML.table("Providers", of: providers, ifEmpty: "No providers yet.") { member in
             let provider = member.value.object
-            let apps = provider?["apps"]?.array?.count ?? 0
-            return [
-                "<a href=\"\(consolePath("applications", id, "providers", member.key))\">\(methodTitle(member.key))</a>",
-                .value(provider?["enabled"]), .value(provider?["graphVersion"]), "\(apps)",
-                """
+            let path = consolePath("applications", id, "providers", member.key)
+            let mapping: HTML = """
                 <a href="\(consolePath("applications", id, "mappings", member.key))">Mapping\
                 <span class="hidden"> of \(member.key)</span></a>
-                """,
+                """
+            return [
+                ("Provider", "<a href=\"\(path)\">\(methodTitle(member.key))</a>"), ("Mapping", mapping),
+                ("On", .value(provider?["enabled"])), ("Apps", "\(provider?["apps"]?.array?.count ?? 0)"),
+                ("Graph version", .value(provider?["graphVersion"])),
             ]
         }
         let absent = kinds.filter { kind in !providers.contains { $0.key == kind.name } }
@@ -101,12 +102,12 @@ extension Console {
                     "<a class=\"button\" href=\"\(consolePath("applications", id, part.0))\">\(part.1)</a>"
                 })</p>
                 \(HTML.facts([
-                    ("Id", "<code>\(id)</code>"), ("Schema", .value(application?["schema"])),
+                    ("Id", "<code>\(id)</code>"), ("Database schema", .value(application?["schema"])),
                     ("Revision", .value(application?["revision"])), ("Created", .moment(application?["created"])),
                     ("Changed", .moment(application?["updated"])),
                 ]))
                 <h2>Providers and their mappings</h2>
-                \(HTML.table("Providers", ["Provider", "On", "Graph version", "Apps", "Mapping"], rows, ifEmpty: "No providers yet."))
+                \(table)
                 \("<p class=\"actions\">\(others)</p>", if: !absent.isEmpty && visit.role >= .owner)
                 """,
             command: "federation get applications/\(id)",
@@ -185,26 +186,15 @@ extension Console {
     private static func plan(_ plan: JSONObject) -> HTML {
         let changes = plan["changes"]?.array?.compactMap(\.object) ?? []
         let warnings = plan["warnings"]?.array?.compactMap(\.string) ?? []
+        let table = HTML.table("Changes", of: changes, ifEmpty: "No changes.") { change in
+            ChangedValues(from: change["from"], to: change["to"]).html
+        } _: { change in
+            [("Change", .value(change["action"])), ("Object", .value(change["target"]))]
+        }
         return """
             <section aria-labelledby="changes"><h2 id="changes">Changes</h2>
             \(HTML.warnings(warnings))
-            \(HTML.table("Changes", ["Change", "Object", "Before", "After"], changes.map(change), ifEmpty: "No changes."))</section>
+            \(table)</section>
             """
-    }
-
-    /// Returns a table row of a change, with the old and new value.
-    static func change(_ change: JSONObject) -> [HTML] {
-        [
-            .value(change["action"]), .value(change["target"]), difference(change["from"]),
-            difference(change["to"]),
-        ]
-    }
-
-    private static func difference(_ value: JSONValue?) -> HTML {
-        guard let value, !value.isNull else { return "–" }
-        let text = value.indented(\.text)
-        let lines = text.count { $0 == "\n" } + 1
-        return lines <= 6
-            ? "<pre>\(text)</pre>" : "<details><summary>\(lines) lines</summary><pre>\(text)</pre></details>"
     }
 }

@@ -8,7 +8,7 @@ import Pages
 extension Console {
     func mountAudit(on router: Router<ManagementContext>) {
         page("/console/audit", on: router) { visit in
-            let labels = [("application", "Application"), ("actor", "Who"), ("action", "What")]
+            let labels = [("application", "Application"), ("actor", "Who"), ("action", "Action")]
             let filters = labels.map { (name: $0.0, value: visit.query[$0.0] ?? "") }
             async let ids = visit.applicationIDs()
             let found = try await visit.list(
@@ -22,26 +22,29 @@ extension Console {
                 }
                 // The field suggests the values that are on the page. The operator may type any other value.
                 let seen = Set(found.items.compactMap { $0[filter.name]?.string }).sorted()
+                let example: HTML = " placeholder=\"such as user.disable\""
                 return """
-                    <label for="\(filter.name)">\(label.1)</label><input id="\(filter.name)" name="\(filter.name)" \
-                    list="\(filter.name)-seen" value="\(filter.value)" spellcheck="false">\
+                    <label>\(label.1) <input id="\(filter.name)" name="\(filter.name)" list="\(filter.name)-seen" \
+                    value="\(filter.value)"\(example, if: filter.name == "action") spellcheck="false"></label>\
                     <datalist id="\(filter.name)-seen">\(seen.map { "<option value=\"\($0)\"></option>" as HTML })</datalist>
                     """
             }
-            let rows = found.items.map { entry -> [HTML] in
+            let none: HTML = "No entries match this filter. It needs the complete name of an action or operator."
+            let table = HTML.table("Audit log", of: found.items, ifEmpty: none) { entry in
+                ChangedValues(from: entry["from"], to: entry["to"]).html
+            } _: { entry in
                 [
-                    .moment(entry["happened"]), .value(entry["actor"]), .value(entry["source"]),
-                    .value(entry["application"]),
-                ] + Self.change(entry)
+                    ("When", .moment(entry["happened"])), ("Action", .value(entry["action"])),
+                    ("Object", .value(entry["target"])), ("Application", .value(entry["application"])),
+                    ("Who", .value(entry["actor"])), ("Source", .value(entry["source"])),
+                ]
             }
             return Page(
                 title: "Audit log",
                 section: .audit,
                 content: """
                     <form class="search" role="search">\(fields)<button>Show</button></form>
-                    \(HTML.table("Audit log", [
-                        "When", "Who", "Source", "Application", "Action", "Object", "Before", "After",
-                    ], rows, ifEmpty: "No entries match this filter."))
+                    \(table)
                     \(HTML.next(found.next, of: "/console/audit", filters))
                     """,
                 command: "federation list audit",

@@ -84,7 +84,7 @@ extension Console {
             \(erase)
             """
         return Page(
-            title: "Erase by a list of ids",
+            title: "Erase from a list of ids",
             section: .applications,
             trail: Self.usersTrail(of: application),
             content: """

@@ -19,7 +19,7 @@ enum InstancePart {
         let stages = instance.objects("stages")
         let longest = stages.compactMap { $0["milliseconds"]?.object?["p95"]?.double }.max() ?? 0
         let none: HTML = "No logins with a provider on this instance yet."
-        return .table("Latency by stage", of: stages, ifEmpty: none) { stage in
+        let table = HTML.table("Latency by stage", of: stages, ifEmpty: none) { stage in
             let times = stage["milliseconds"]?.object
             return [
                 ("Stage", "\(titles[stage.string("stage")] ?? stage.string("stage"))"),
@@ -28,6 +28,7 @@ enum InstancePart {
                 ("Median and 95th percentile", bar(times, longest)),
             ]
         }
+        return "<h3>Latency by stage</h3>\(table)"
     }
 
     private static let titles = [
@@ -70,11 +71,11 @@ enum InstancePart {
             return [
                 ("Application", "<a href=\"\(consolePath("applications", id))\">\(id)</a>"),
                 ("Provider", "\(app.string("provider"))"), ("App", "<code>\(app.string("app"))</code>"),
-                ("State", app.bool("shutOut") ? .tag("paused", "refused") : .tag("asked", "ENABLED")),
+                ("State", app.bool("shutOut") ? .tag("paused", "refused") : .tag("active", "ENABLED")),
                 ("Rate limit used", used.isEmpty ? "–" : "\(used.joined(separator: ", "))"),
             ]
         }
-        return "\(calls)\(apps)"
+        return "<h3>Requests to providers</h3>\(calls)<h3>Provider apps</h3>\(apps)"
     }
 
     /// Returns a table that shows, for each reason that is a provider's fault, the latest login that was refused for
@@ -96,7 +97,7 @@ enum InstancePart {
                 ("Cause", .value(login["cause"])),
             ]
         }
-        return "\(missing)\(table)"
+        return "<h3>Latest provider failures</h3>\(missing)\(table)"
     }
 
     /// Returns a duration as text: below 10 ms unchanged, otherwise rounded to whole milliseconds.

@@ -124,9 +124,9 @@ struct LoginCounts {
             viewBox="0 0 \(places * 10) 100" preserveAspectRatio="none" role="img" aria-label="\(total.updated) logins \
             of existing users, \(total.created) of new users, \(total.refused) refused; at most \(highest) per \
             bar">\(drawn)</svg><div class="times">\(times(until: start + places * width))</div></div>
-            <figcaption>Since \(HTML.moment(since)), \(DurationText.text(of: width / 1000)) per bar: <span class="key \
-            ok"></span> \(total.updated) existing users <span class="key new"></span> \(total.created) new users \
-            <span class="key no"></span> \(total.refused) refused (\(total.refusedShare))</figcaption></figure>
+            <figcaption>Since \(HTML.moment(since)), \(DurationText.text(of: width / 1000)) per bar. <span class="key \
+            ok"></span> Existing users: \(total.updated) <span class="key new"></span> New users: \(total.created) \
+            <span class="key no"></span> Refused: \(total.refused) (\(total.refusedShare))</figcaption></figure>
             """
     }
 
@@ -154,15 +154,18 @@ struct LoginCounts {
     ///
     /// If `filters` has an application, the links to the log lead to the logins of this application.
     func html(_ console: Console, _ filters: [(name: String, value: String)] = []) -> HTML {
-        "\(chart)<div class=\"pair\">\(byProvider(console))\(failures(console, filters))</div>"
+        """
+        \(chart)<div class="pair"><div><h3>Logins by method</h3>\(byProvider(console))</div>
+        <div><h3>Most frequent errors</h3>\(failures(console, filters))</div></div>
+        """
     }
 
     private func byProvider(_ console: Console) -> HTML {
-        .table("Logins by provider", of: kinds.sorted { $0.key < $1.key }, ifEmpty: "Nobody.") { kind, count in
+        .table("Logins by method", of: kinds.sorted { $0.key < $1.key }, ifEmpty: "Nobody.") { kind, count in
             [
-                ("By", "\(console.methodTitle(kind))"), ("New users", "\(count.created)"),
+                ("Method", "\(console.methodTitle(kind))"), ("New users", "\(count.created)"),
                 ("Existing users", "\(count.updated)"), ("Refused", "\(count.refused)"),
-                ("Share", "\(count.refusedShare)"),
+                ("Share of refused", "\(count.refusedShare)"),
             ]
         }
     }
@@ -192,7 +195,8 @@ struct LoginCounts {
             let remedy = LoginRemedy(refused.reason, application: application, provider: refused.provider)
             return [
                 ("Reason", "\(reason)\(remedy.html)"),
-                ("By", "\(console.methodTitle(refused.provider ?? refused.method))"), ("Logins", "\(refused.logins)"),
+                ("Method", "\(console.methodTitle(refused.provider ?? refused.method))"),
+                ("Logins", "\(refused.logins)"),
             ]
         }
     }

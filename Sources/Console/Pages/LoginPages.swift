@@ -29,6 +29,14 @@ extension Console {
         "reason": Failure.Reason.allCases.map(\.rawValue).sorted(),
     ]
 
+    private static func title(ofOutcome outcome: String) -> String {
+        switch outcome {
+        case "created": "new user"
+        case "updated": "logged in"
+        default: outcome
+        }
+    }
+
     private static func wanted(_ visit: Visit) -> [(name: String, value: String)] {
         filters.map { (name: $0.name, value: visit.query[$0.name] ?? "") }.filter { !$0.value.isEmpty }
     }
@@ -37,7 +45,8 @@ extension Console {
 
     private func logins(_ visit: Visit) async throws -> Page {
         let wanted = Self.wanted(visit)
-        let hours = LoginCounts.span(visit).hours
+        let span = LoginCounts.span(visit)
+        let hours = span.hours
         let narrowed = wanted.filter { $0.name == "application" } + [("hours", hours)]
         async let counts = visit.part(["logins", "counts"], query: narrowed)
         async let ids = visit.applicationIDs()
@@ -50,25 +59,34 @@ extension Console {
             let value = visit.query[filter.name] ?? ""
             guard let options = choices[filter.name], !options.isEmpty else {
                 return """
-                    <label for="\(filter.name)">\(filter.label)</label><input id="\(filter.name)" \
-                    name="\(filter.name)" value="\(value)" spellcheck="false" size="12">
+                    <label>\(filter.label) <input id="\(filter.name)" name="\(filter.name)" value="\(value)" \
+                    spellcheck="false" size="\(filter.name == "user" ? 36 : 12)"></label>
                     """
             }
             return HTML.choice(filter.name, filter.label, options, chosen: value) { option in
-                ["method", "provider"].contains(filter.name) ? methodTitle(option) : option
+                switch filter.name {
+                case "method", "provider": methodTitle(option)
+                case "outcome": Self.title(ofOutcome: option)
+                default: option
+                }
             }
         }
         let table = visit.cursor.isEmpty ? Self.live(found.items, visit) : table(found.items)
-        let note = counted.object.map { LoginCounts($0).unlistedNote }
+        let note = counted.object.map { LoginCounts($0).unlistedNote } ?? ""
+        // The counts are those of all users.
+        let name = try await Self.nameOfUser(visit)
+        let overview: HTML = """
+            <h2>Numbers \(span.title)</h2>\(LoginCounts.links(to: "/console/logins", wanted, shown: hours))
+            \(counted.html { LoginCounts($0).html(self, wanted) })
+            <h2>Individual logins</h2>
+            """
         return Page(
-            title: "Logins",
+            title: name.map { "Logins of \($0)" } ?? "Logins",
             section: .logins,
             content: """
-                \(LoginCounts.links(to: "/console/logins", wanted, shown: hours))
-                \(counted.html { LoginCounts($0).html(self, wanted) })
-                <h2>Individual logins</h2>
+                \(overview, if: name == nil)
                 <form class="search" role="search">\(HTML.hidden("hours", String(hours)))\(fields)<button>Show</button></form>
-                \(note)
+                \(note, if: name == nil)
                 \(table)
                 \(HTML.next(found.next, of: "/console/logins", wanted + [("hours", hours)]))
                 """,
@@ -76,6 +94,14 @@ extension Console {
             call: "GET /admin/v1/logins",
             scripts: [Assets.logins]
         )
+    }
+
+    /// Returns the name of the user whose logins are wanted, or the user's id; nil if those of all users are wanted.
+    private static func nameOfUser(_ visit: Visit) async throws -> String? {
+        guard let id = visit.query["user"], !id.isEmpty else { return nil }
+        let place = UserPlace(application: visit.query["application"] ?? "", id: id)
+        let user = try await visit.part(place.call).object?.object("user")
+        return user?["name"]?.string ?? user?["email"]?.string ?? id
     }
 
     /// Returns the logins that came after the login whose id the path has.
@@ -103,7 +129,8 @@ extension Console {
             """
     }
 
-    func table(_ logins: [JSONObject]) -> HTML {
+    /// Returns the rows of logins; with `ofOneUser`, without the columns of the application and the user.
+    func table(_ logins: [JSONObject], ofOneUser: Bool = false) -> HTML {
         .table("Logins", of: logins, ifEmpty: "No logins match this filter yet.") { login in
             let application = login.string("application")
             let outcome = login.string("outcome")
@@ -111,13 +138,20 @@ extension Console {
             let user = login["user"]?.string.map { id -> HTML in
                 "<a href=\"\(consolePath("applications", application, "users", id))\">\(id.prefix(8).description)</a>"
             }
-            return [
-                ("Time and request", "\(HTML.moment(login["happened"]))\(Self.small(login["request"]))"),
+            let shared: [(column: String, cell: HTML)] = [
                 ("Application", "<a href=\"\(consolePath("applications", application))\">\(application)</a>"),
-                ("By", "\(methodTitle(kind)) <small>\(login.string("credential"))</small>"),
-                ("Outcome", "\(HTML.tag(outcome, outcome)) <small>\(login.integer("milliseconds")) ms</small>"),
-                ("Reason", Self.reason(login, application)), ("User", user ?? "–"),
-                ("Source", "\(HTML.value(login["source"]))\(Self.small(login["userAgent"]))"),
+                ("User", user ?? "–"),
+            ]
+            let time = "\(HTML.moment(login["happened"]))\(Self.small(login["request"]))" as HTML
+            return [
+                (
+                    "Outcome",
+                    "\(HTML.tag(Self.title(ofOutcome: outcome), outcome)) <small>\(login.integer("milliseconds")) ms</small>"
+                ),
+                ("Method", "\(methodTitle(kind)) <small>\(login.string("credential"))</small>"),
+                ("Reason", Self.reason(login, application)), ("Time and request", time),
+            ] + (ofOneUser ? [] : shared) + [
+                ("Source", "\(HTML.value(login["source"]))\(Self.small(login["userAgent"]))")
             ]
         }
     }

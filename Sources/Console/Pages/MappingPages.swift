@@ -83,6 +83,7 @@ extension Console {
         let isOutdated = draft.tag != nil && draft.tag != sides.tag
         let entries = draft.entries?.array?.compactMap(\.object) ?? sides.entries
         let rows = MappingRows(
+            application: place.application,
             entries: entries,
             properties: sides.properties,
             outcomes: draft.preview?.objects("entries") ?? [],
@@ -100,16 +101,16 @@ extension Console {
             <p class="actions"><button name="do" value="preview">Preview</button>
             \("<button name=\"do\" value=\"save\" class=\"primary\">Save</button>", if: visit.role >= .editor)</p>
             <section id="preview" aria-live="polite" aria-label="Preview">\
-            \(draft.refusal?.alert)\(draft.preview.map { Self.summary($0, table: draft.isJSON) })</section>
+            \(draft.refusal?.alert { "\(MappingRows.named($0.text))" })\(draft.preview.map { Self.summary($0, table: draft.isJSON) })</section>
             """
         )
         let none: HTML = "No mapping yet. Without one, a login writes no properties."
         let revisions = HTML.table("Revisions", of: try await revisionList.items, ifEmpty: none) { revision in
             let number = revision.integer("revision")
-            let link: HTML = "<a href=\"\(place.path)/revisions/\(number)\">\(number)</a>"
+            let link: HTML = "<a href=\"\(place.path)/revisions/\(number)\">Revision \(number)</a>"
             return [
                 ("Revision", "\(link)\(" \(HTML.tag("active"))", if: revision.bool("active"))"),
-                ("By", .value(revision["author"])), ("Created", .moment(revision["created"])),
+                ("Author", .value(revision["author"])), ("Created", .moment(revision["created"])),
             ]
         }
         let page = Page(
@@ -118,7 +119,7 @@ extension Console {
             trail: Self.trail(of: place.application),
             content: """
                 \(Self.conflict(entries, sides.entries), if: isOutdated)
-                \(HTML.warnings(sides.warnings), if: draft.preview == nil)
+                \(HTML.warnings(sides.warnings.map(MappingRows.named)), if: draft.preview == nil)
                 \(HTML.views("Views", [
                     ("Form", place.path, !draft.isJSON), ("JSON", place.path + "?as=json", draft.isJSON),
                 ]))
@@ -209,8 +210,11 @@ extension Console {
                     }
                 draft.entries = entries
                 if try form.value("do") == "save" {
-                    try await visit.call(.init(.put, place.call, body: entries, tag: draft.tag))
-                    return .done(.saved, draft.isJSON ? place.path + "?as=json" : place.path)
+                    let saved = try await visit.call(.init(.put, place.call, body: entries, tag: draft.tag)).object
+                    return .done(
+                        saved.strings("warnings").isEmpty ? .saved : .savedWithWarnings,
+                        draft.isJSON ? place.path + "?as=json" : place.path
+                    )
                 }
                 var request: JSONObject = ["mapping": entries]
                 if let token = try form.value("accessToken"), !token.isEmpty {
@@ -267,7 +271,7 @@ extension Console {
             ]
         }
         return """
-            \(HTML.warnings(preview.strings("warnings")))
+            \(HTML.warnings(preview.strings("warnings").map(MappingRows.named)))
             \(refusal.map { "<div class=\"alert\"><p>The login would be refused: \($0)</p></div>" as HTML })
             \("<p>This login would create a user.</p>", if: preview.bool("created") && refusal == nil)
             \("<p>Missing permissions: \(missing.joined(separator: ", "))</p>", if: !missing.isEmpty)

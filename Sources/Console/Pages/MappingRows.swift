@@ -6,6 +6,7 @@ import Pages
 ///
 /// The form has a row for each property of the application, since at most one entry of a mapping writes a property.
 struct MappingRows {
+    let application: String
     let entries: [JSONObject]
     let properties: [JSONObject]
     /// What each entry of the mapping does in the preview.
@@ -97,10 +98,13 @@ struct MappingRows {
             <section aria-labelledby="fields"><h2 id="fields">Fields of the provider</h2><ul \
             class="fields">\(paths)</ul></section>
             <section aria-labelledby="properties"><h2 id="properties">Properties</h2>
-            <p class="fine">Enter a field name, or a text with names in braces, such as {first_name} {last_name}. An \
-            empty row writes nothing.</p>
+            <p class="fine">Type a field name, or a text with names in braces, such as {first_name} {last_name}. An \
+            empty row writes nothing. <span class="scripted">Or select a field and then its property, or drag the \
+            field there.</span></p>
             <p id="picked" role="status"></p>
-            <ul>\(rows)</ul></section></div>
+            <ul>\(rows)</ul>
+            <p><a href="\(consolePath("applications", application, "properties"))">Declare a property</a></p>
+            </section></div>
             <datalist id="paths">\(fields.map { "<option value=\"\($0.string("path"))\"></option>" as HTML })</datalist>
             <datalist id="transforms">\(Self.transforms.map { "<option value=\"\($0)\"></option>" as HTML })</datalist>
             """
@@ -123,17 +127,36 @@ struct MappingRows {
             spellcheck="false" autocomplete="off">
             \(entry.map { options(of: $0, property) })
             <div class="outcome">\(outcome.map(Self.outcome))\
-            \(wrong.map { "<p class=\"problem\">\($0.text)</p>" as HTML })</div></li>
+            \(wrong.map { "<p class=\"problem\">\(Self.parts(of: $0.text).rest)</p>" as HTML })</div></li>
             """
+    }
+
+    /// Returns the message about an entry with the name of the entry's property in place of the entry's position.
+    static func named(_ message: String) -> String {
+        let (property, rest) = parts(of: message)
+        return property.isEmpty ? rest : "\(property): \(rest)"
+    }
+
+    /// Splits a message about an entry, such as `mapping[2] ("birthday" to "age"): the text`.
+    ///
+    /// - Returns: The last name of the message's label, which is the property where it is known, and the text; an empty
+    ///   name if the message has no label.
+    private static func parts(of message: String) -> (property: String, rest: String) {
+        guard message.hasPrefix("mapping["), let end = message.firstRange(of: ": ") else { return ("", message) }
+        let names = message[..<end.lowerBound].split(separator: "\"")
+        return (names.count > 1 ? String(names[names.count - 2]) : "", String(message[end.upperBound...]))
     }
 
     private static func outcome(_ outcome: JSONObject) -> HTML {
         let kind = outcome.string("outcome")
+        let warning = outcome["warning"]?.string
         let value = outcome["value"].map { "<bdi>\(Self.typed($0))</bdi>" as HTML }
         let former = outcome["current"].map { " <small>now \(Self.typed($0))</small>" as HTML }
+        let found: HTML = "\(HTML.tag(kind, kind)) \(value)\(former) <small>\(outcome.string("why"))</small>"
+        // Without a value of the field, the warning says all.
         return """
-            \(HTML.tag(kind, kind)) \(value)\(former) <small>\(outcome.string("why"))</small>\
-            \(outcome["warning"]?.string.map { "<p class=\"problem\">\($0)</p>" as HTML })
+            \(found, if: warning == nil || kind == "written")\
+            \(warning.map { "<p class=\"problem\">\(parts(of: $0).rest)</p>" as HTML })
             """
     }
 
@@ -145,18 +168,18 @@ struct MappingRows {
             let options = HTML.options(choices, chosen: entry[name]?.string ?? "")
             return "<label>\(label) <select name=\"\(name)-\(property)\">\(options)</select></label>"
         }
-        func text(_ name: String, _ label: String, list: String? = nil) -> HTML {
+        func text(_ name: String, _ label: String, _ attributes: HTML = "") -> HTML {
             """
             <label>\(label) <input name="\(name)-\(property)" value="\(Self.typed(entry[name]))" \
-            \(list.map { "list=\"\($0)\" " as HTML })spellcheck="false" autocomplete="off"></label>
+            \(attributes) spellcheck="false" autocomplete="off"></label>
             """
         }
         let isRequired = entry.bool("required")
         return """
-            <details><summary>\(Self.words(entry))</summary>
+            <details><summary>Options: \(Self.words(entry))</summary>
             \(choice("sync", "Written", Self.syncs)) \(choice("type", "Read as", Self.types))
-            \(text("transform", "Transform", list: "transforms")) \(text("default", "Default"))
-            \(choice("whenMissing", "When it is missing", Self.absences))
+            \(text("transform", "Transform", "list=\"transforms\" placeholder=\"such as trim, lowercase\"")) \(text("default", "Default"))
+            \(choice("whenMissing", "When the profile lacks it", Self.absences))
             <label><input type="checkbox" name="required-\(property)" value="yes"\(" checked", if: isRequired)> \
             Required: without it the login fails</label></details>
             """
@@ -172,7 +195,8 @@ struct MappingRows {
         + ["STRING", "TEXT", "INT", "DOUBLE", "BOOLEAN", "DATE", "DATETIME", "JSON"].map { (value: $0, title: $0) }
 
     private static let absences: [(value: String, title: String)] = [
-        (value: "", title: "as in the profile"), ("keep", "keep the value"), ("clear", "clear the value"),
+        (value: "", title: "clear the value if the object around it is there"), ("keep", "keep the value"),
+        ("clear", "clear the value"),
     ]
 
     /// Returns a short text that names the options that are set in a mapping entry.
@@ -183,6 +207,6 @@ struct MappingRows {
             entry["transform"].map(typed), entry["default"].map { "default \(typed($0))" },
             entry["whenMissing"]?.string,
         ]
-        return ([sync] + others.compactMap(\.self)).joined(separator: " · ")
+        return (["written \(sync)"] + others.compactMap(\.self)).joined(separator: " · ")
     }
 }

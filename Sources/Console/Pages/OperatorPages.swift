@@ -91,8 +91,8 @@ extension Console {
             to: path,
             class: "search",
             """
-            \(tag)<label for="role">Role</label><select id="role" name="role">\
-            \(HTML.options(Self.roles, chosen: role))</select><button>Change</button>
+            \(tag)<label>Role <select id="role" name="role">\
+            \(HTML.options(Self.roles, chosen: role))</select></label><button>Change</button>
             """
         )
         return Page(

@@ -47,9 +47,11 @@ extension Console {
         let bad = findings.filter { $0["severity"]?.string != "ok" }
         let items = bad.map { finding -> HTML in
             let (severity, subject) = (finding.string("severity"), finding.string("subject"))
-            let name = finding["name"]?.string.map { " \($0)" } ?? ""
+            let name = finding["name"]?.string.map { name -> HTML in
+                subject == "application" ? "<a href=\"\(consolePath("applications", name))\">\(name)</a>" : "\(name)"
+            }
             return """
-                <li class="finding \(severity)"><p><strong>\(severity)</strong> \(subject + name)</p>\
+                <li class="finding \(severity)"><p><strong>\(severity)</strong> \(subject) \(name)</p>\
                 <p>\(finding.string("text"))</p>\
                 \(finding["advice"]?.string.map { "<p>To do: \($0)</p>" as HTML })</li>
                 """

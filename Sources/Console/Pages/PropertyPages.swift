@@ -39,9 +39,9 @@ extension Console {
             return [
                 ("Name", "<a href=\"\(path)\"><code>\(name)</code></a>"), ("Type", .value(property["type"])),
                 ("Required", .value(property["required"])),
-                ("Writable for clients", .value(property["clientMappable"])),
+                ("Writable by clients", .value(property["clientMappable"])),
                 ("Visible to", .value(property["visibleTo"])),
-                ("Index", index.map { "\($0)" } ?? .value(property["indexed"])),
+                ("Indexed", index.map { "\($0)" } ?? .value(property["indexed"])),
             ]
         }
         let declaring = visit.form(
@@ -63,6 +63,7 @@ extension Console {
                 \(table)
                 \("<h2>Declare a property</h2>\(declaring)", if: visit.role >= .editor)
                 """,
+            alert: refusal.map { Self.propertyForm.alert($0) },
             command: "federation list applications/\(id)/properties",
             call: "POST /admin/v1/applications/\(id)/properties"
         )
@@ -109,7 +110,9 @@ extension Console {
         )
         let index = property["index"]?.object
         var facts: [(name: HTML, value: HTML)] = []
-        if let index { facts = [("Index", .value(index["state"])), ("Index error", .value(index["problem"]))] }
+        if let index {
+            facts = [("State of the index", .value(index["state"])), ("Error of the index", .value(index["problem"]))]
+        }
         if let slow = property["slowSearches"] { facts.append(("Slow searches", .value(slow))) }
         return Page(
             title: name,
@@ -120,6 +123,7 @@ extension Console {
                 \(visit.role >= .editor ? changing : HTML.facts(property.members.map { ("\($0.key)", .value($0.value)) }))
                 \(removing, if: visit.role >= .editor && !isBuiltIn)
                 """,
+            alert: refusal.map { Self.propertyForm.alert($0) },
             command: "federation list applications/\(id)/properties",
             call: "PATCH /admin/v1/applications/\(id)/properties/\(name)"
         )

@@ -107,9 +107,9 @@ extension Console {
             to: "/console/service/mails",
             class: "search",
             """
-            <label for="to">Send a test mail to</label><input id="to" name="to" type="email" required \
-            value="\(typed.typed("to"))"><label for="locale">in</label><input id="locale" name="locale" size="6" \
-            placeholder="de" value="\(typed.typed("locale"))"><button>Send</button>
+            <label>Send a test mail to <input id="to" name="to" type="email" required \
+            value="\(typed.typed("to"))"></label><label>in the language <input id="locale" name="locale" size="10" \
+            placeholder="such as de" value="\(typed.typed("locale"))"></label><button>Send</button>
             """
         )
     }

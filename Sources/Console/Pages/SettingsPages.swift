@@ -62,7 +62,8 @@ extension Console {
             \(other.title)</a>
             """
         }
-        let fields = DescribedForm(section.fields).fields(
+        let form = DescribedForm(section.fields)
+        let fields = form.fields(
             stored.body?.object?["settings"]?.object ?? JSONObject(),
             typed: typed,
             refusal,
@@ -83,24 +84,13 @@ extension Console {
             trail: Self.trail(of: id),
             content: """
                 <nav class="spans" aria-label="Subjects">\(links)</nav>
-                \(HTML.warnings(warnings))\(refusal.map(Self.alert) ?? "")
+                \(HTML.warnings(warnings))\(refusal.map { form.alert($0, at: "/settings") })
                 \(visit.role >= .owner ? editing : "<fieldset disabled>\(fields)</fieldset>" as HTML)
                 """,
             command: "federation get applications/\(id); federation apply FILE",
             call: "PATCH /admin/v1/applications/\(id)"
         )
         return page.answering(refusal)
-    }
-
-    /// Returns the alert that says why an operator's change was refused.
-    ///
-    /// If another operator has changed the application meanwhile, the alert says what to do.
-    private static func alert(_ refusal: Refusal) -> HTML {
-        guard refusal.isOutdated else { return refusal.alert }
-        return """
-            <div class="alert" role="alert"><p>Another operator changed this application while you edited it. Your \
-            entries are kept, and the other fields show the current values. Check them, and save again.</p></div>
-            """
     }
 
     // MARK: A provider
@@ -191,10 +181,11 @@ extension Console {
                         ? "type=\"password\" autocomplete=\"new-password\""
                         : "value=\"\(text ?? app[field.name]?.string ?? "")\""
                     let changed = HTML.moment(app[field.name]?.object?["changed"])
-                    let hint: HTML = "<small>Set \(changed). Leave it empty to keep it.</small>"
+                    let kept: HTML = "<small>Set \(changed). Leave it empty to keep it.</small>"
+                    let meaning: HTML = "<small>\(field.meaning)</small>"
                     return """
                         <label>\(field.title) <input name="app-\(row)-\(field.name)" \(type) spellcheck="false">\
-                        \(hint, if: isSecret && !known.isEmpty)</label>
+                        \(kept, if: isSecret && !known.isEmpty)\(meaning, if: !isSecret && field.name != id)</label>
                         """
                 }
                 let isGone = try former.flatMap { try typed?.value("app-\($0)-remove") } != nil
@@ -219,8 +210,12 @@ extension Console {
         let place = ProviderPlace(.providers, visit)
         let settings = try await ProviderSettings(place, visit, kind: try typed?.value("kind") ?? visit.query["kind"])
         let stored = settings.stored
+        let title = methodTitle(place.provider)
+        // The page checks a provider as soon as it was saved.
+        let save: HTML = "<p class=\"actions\"><button class=\"primary\">Save and check with \(title)</button></p>"
         let fields: HTML = """
             <h2>Apps</h2>\(try settings.rows(typed))
+            \(save, if: visit.role >= .owner)
             <h2>Settings</h2>
             \(settings.form.fields(stored ?? JSONObject(), typed: typed, refusal))
             """
@@ -228,27 +223,24 @@ extension Console {
             to: place.path,
             """
             \(HTML.hidden("tag", settings.tag))\(HTML.hidden("kind", settings.kind))
-            \(fields)<p class="actions"><button class="primary">Save</button></p>
+            \(fields)\(save)
             """
         )
-        let checking = visit.form(
-            to: place.path + "/check",
-            "<button>Check with \(methodTitle(place.provider))</button>"
-        )
+        // An owner saves and checks at once: a check of the stored secrets would lose what was typed.
+        let checking = visit.form(to: place.path + "/check", "<button>Check with \(title)</button>")
         let mapping = consolePath("applications", place.application, "mappings", place.provider)
-        // The page checks a provider as soon as it was saved.
         let isSaved = typed == nil && visit.query[Notice.field] == Notice.saved.rawValue && visit.role >= .editor
         let asked = isSaved ? try await visit.check(place) : nil
         let verdict = check.map(Self.verdict) ?? asked?.html(Self.verdict) ?? ""
         let page = Page(
-            title: methodTitle(place.provider),
+            title: title,
             section: .applications,
             trail: Self.trail(of: place.application),
             content: """
-                \(HTML.warnings(stored?["warnings"]?.array?.compactMap(\.string) ?? []))\(refusal.map(Self.alert) ?? "")
+                \(HTML.warnings(stored?["warnings"]?.array?.compactMap(\.string) ?? []))\(refusal.map { settings.form.alert($0) })
                 \(verdict)
                 <div class="actions"><a class="button" href="\(mapping)">Mapping</a>
-                \(checking, if: stored != nil && visit.role >= .editor)</div>
+                \(checking, if: stored != nil && visit.role == .editor)</div>
                 \(visit.role >= .owner ? editing : "<fieldset disabled>\(fields)</fieldset>" as HTML)
                 \("<h2 id=\"addresses\">URLs to enter at the provider</h2>", if: !settings.addresses.isEmpty)\
                 \(settings.addresses.html)
@@ -278,18 +270,18 @@ extension Console {
 
     /// Returns HTML that shows for each app whether the provider accepts its id and secret.
     static func verdict(_ check: JSONObject) -> HTML {
-        let rows = (check["apps"]?.array ?? []).compactMap(\.object).map { app -> [HTML] in
-            let isWell = app["ok"]?.bool ?? false
-            return [
-                .value(app["appId"] ?? app["consumerKey"]), .value(app["name"]),
-                "<span class=\"tag \(isWell ? "ENABLED" : "refused")\">\(isWell ? "ok" : "error")</span>",
-                .value(app["problem"]),
+        let apps = HTML.table("Apps", of: check.objects("apps"), ifEmpty: "No apps yet. Add one below.") { app in
+            app["problem"].map { .value($0) }
+        } _: { app in
+            [
+                ("App", .value(app["appId"] ?? app["consumerKey"])), ("Name", .value(app["name"])),
+                ("State", app.bool("ok") ? .tag("ok", "ENABLED") : .tag("error", "refused")),
             ]
         }
         return """
             <section aria-labelledby="verdict"><h2 id="verdict">Result of the check</h2>
             \(HTML.warnings(["problems", "warnings"].flatMap { check[$0]?.array?.compactMap(\.string) ?? [] }))
-            \(HTML.table("Apps", ["App", "Name", "State", "What to do"], rows, ifEmpty: "No apps yet. Add one below."))</section>
+            \(apps)</section>
             """
     }
 }

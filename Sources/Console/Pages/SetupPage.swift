@@ -1,4 +1,5 @@
 import AdministrationAPI
+import Description
 import Domain
 import Encodings
 import Hummingbird
@@ -19,6 +20,10 @@ extension Console {
             } catch let refusal as Refusal where !refusal.asksForFactor {
                 outcome.refusal = refusal
             }
+            // What is shown once stays in the response itself. Other steps are read again from the application, so that
+            // the browser's "back" and "reload" send no form again.
+            let isShownOnce = outcome.refusal != nil || outcome.key != nil || outcome.preview != nil
+            guard isShownOnce else { return .redirect(SetupSteps.path(visit.application, at: outcome.step)) }
             return .page(try await setupPage(visit, outcome, form))
         }
     }
@@ -34,7 +39,7 @@ extension Console {
     }
 
     /// The state of a step of the guided setup.
-    private enum StepState {
+    fileprivate enum StepState {
         /// The step is not done.
         case open
         /// The step is done, and no problem is known.
@@ -74,15 +79,16 @@ extension Console {
         var tag = try form.value("tag")
         switch outcome.step {
         case "provider":
-            let app: JSONObject = [
-                "appId": .string(try form.value("appId") ?? ""),
-                "appSecret": .string(try form.value("appSecret") ?? ""),
-            ]
-            let body: JSONValue = .object(["apps": .array([.object(app)])])
+            let provider = application + ["providers", Self.provider]
+            let stored = try await visit.found(provider)?.object
+            let id = JSONValue.string(try form.text("appId"))
+            // What the form does not ask for stays.
+            let known = stored?.objects("apps").first { $0["appId"] == id }
+            let app = (known ?? JSONObject()).setting(["appId"], to: id)
+                .setting(["appSecret"], to: .string(try form.text("appSecret")))
             // This step makes no check: the page checks the provider each time it is shown.
-            try await visit.call(
-                .init(.put, application + ["providers", Self.provider], body: body, tag: tag)
-            )
+            let body: JSONObject = ["apps": .array([.object(app)])]
+            try await visit.call(stored == nil ? .put : .patch, provider, body, tag: tag)
         case "mapping":
             let declared = try await visit.list(application + ["properties"]).items.compactMap { $0["name"]?.string }
             let wanted = try Self.usual.filter { try form.value("use-\($0.1)") != nil }
@@ -130,9 +136,7 @@ extension Console {
             of: document,
             at: publicURL
         )
-        let path = consolePath("applications", id, "setup")
         let steps = SetupSteps(
-            path: path,
             application: id,
             provider: (Self.provider, title),
             tag: stored.tag ?? "",
@@ -148,7 +152,7 @@ extension Console {
         let parts: [(name: String, title: String, state: StepState, content: HTML)] = [
             (
                 "provider", "The app at \(title)", Self.state(of: apps, verdict),
-                steps.provider(apps, try typed("provider", "appId") ?? "", verdict)
+                steps.provider(apps, try typed("provider", "appId"), verdict, Self.state(of: apps, verdict))
             ),
             (
                 "mapping", "Properties and mapping", entries > 0 ? .done : .open,
@@ -201,36 +205,41 @@ extension Console {
 
 /// Creates the HTML of each step of the guided setup.
 private struct SetupSteps {
-    let path: String
     let application: String
     let provider: (name: String, title: String)
     let tag: String
     let visit: Visit
 
-    private func form(_ content: HTML) -> HTML {
-        visit.form(to: path, "\(HTML.hidden("tag", tag))\(content)")
+    /// Returns the path at which the page shows a step.
+    static func path(_ application: String, at step: String) -> String {
+        consolePath("applications", application, "setup") + "#step-\(step)"
     }
 
-    func provider(_ apps: [JSONObject], _ typed: String, _ verdict: Part?) -> HTML {
-        guard !apps.isEmpty else {
-            let form = self.form(
-                """
-                <p>Open the app at <strong>developers.facebook.com</strong>, then "App settings", "Basic". Copy both \
-                values.</p>
-                \(HTML.field("appId", "App id", value: typed, attributes: "required inputmode=\"numeric\" spellcheck=\"false\""))
-                \(HTML.field("appSecret", "App secret", type: "password", hint: """
-                It is stored encrypted and never shown again.
-                """, attributes: "required autocomplete=\"new-password\" spellcheck=\"false\""))
-                <p class="actions">\
-                <button name="do" value="provider" class="primary">Save and check with \(provider.title)</button></p>
-                """
-            )
-            return visit.role >= .owner ? form : "<p>Only an owner can do this step.</p>"
-        }
+    private func form(_ step: String, _ content: HTML) -> HTML {
+        visit.form(to: Self.path(application, at: step), "\(HTML.hidden("tag", tag))\(content)")
+    }
+
+    func provider(_ apps: [JSONObject], _ typed: String?, _ verdict: Part?, _ state: Console.StepState) -> HTML {
+        let form = self.form(
+            "provider",
+            """
+            <p>Open the app at <strong>developers.facebook.com</strong>, then "App settings", "Basic". Copy both \
+            values.</p>
+            \(HTML.field("appId", "App id", value: typed ?? apps.first?.string("appId") ?? "", attributes: """
+            required inputmode="numeric" spellcheck="false"
+            """))
+            \(HTML.field("appSecret", "App secret", type: "password", hint: """
+            It is stored encrypted and never shown again.
+            """, attributes: "required autocomplete=\"new-password\" spellcheck=\"false\""))
+            <p class="actions">\
+            <button name="do" value="provider" class="primary">Save and check with \(provider.title)</button></p>
+            """
+        )
+        guard !apps.isEmpty else { return visit.role >= .owner ? form : "<p>Only an owner can do this step.</p>" }
         return """
-            <p>Apps: \(apps.map { "<code>\($0["appId"]?.string ?? "")</code> " as HTML })\
+            <p>Apps: \(apps.map { "<code>\($0.string("appId"))</code> " as HTML })\
             <a href="\(consolePath("applications", application, "providers", provider.name))">Change them</a></p>
-            \(verdict?.html(Console.verdict) ?? "")
+            \(verdict?.html(Console.verdict))\(form, if: state == .failed && apps.count == 1 && visit.role >= .owner)
             """
     }
 
@@ -248,6 +257,7 @@ private struct SetupSteps {
             """
         }
         let form = self.form(
+            "mapping",
             """
             <p>Select the profile fields to store in properties of the user. You can add more later.</p>
             <ul class="plain">\(choices)</ul>
@@ -268,6 +278,7 @@ private struct SetupSteps {
                 """
         }
         let form = self.form(
+            "key",
             """
             <p>Clients send it to name the application. It is not a secret.</p>
             \(HTML.field("label", "Label", value: typed, attributes: "required spellcheck=\"false\""))
@@ -279,6 +290,7 @@ private struct SetupSteps {
 
     func attempt(_ preview: JSONObject?) -> HTML {
         let form = self.form(
+            "try",
             """
             <p>Enter an access token of the app, for example from the Graph API Explorer, to see what a login would \
             write. Nothing is written, and the token is not stored.</p>

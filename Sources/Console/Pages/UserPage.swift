@@ -78,7 +78,7 @@ extension Console {
                 <h2>Password</h2>\(view.password)
                 <h2>Second factors</h2>\(view.factors)
                 <h2>Sessions</h2>\(view.sessions)
-                <h2>Logins</h2>\(try await history.html { table($0.objects("items")) })
+                <h2>Logins</h2>\(try await history.html { table($0.objects("items"), ofOneUser: true) })
                 <p>\(HTML.button("All logins of this user", to: HTML.link("/console/logins", of)))</p>
                 """,
             command: "federation get applications/\(place.application)/users/\(place.id)",
@@ -160,8 +160,8 @@ private struct UserView {
             to: place.path,
             class: "search",
             """
-            \(HTML.hidden("do", "giveRole"))<label for="role">Assign a role</label>\
-            <select id="role" name="what">\(options)</select><button>Assign</button>
+            \(HTML.hidden("do", "giveRole"))<label>Assign a role <select id="role" name="what">\(options)</select>\
+            </label><button>Assign</button>
             """
         )
         return "\(table)\(give, if: isOwner && !options.isEmpty)"
@@ -169,12 +169,14 @@ private struct UserView {
 
     var identities: HTML {
         .table("Identities", of: person.objects("identities"), ifEmpty: "None.") { identity in
+            let permissions = identity.strings("grantedScopes")
+            return permissions.isEmpty ? nil : "Permissions: \(permissions.joined(separator: ", "))"
+        } _: { identity in
             let key = ["provider", "appId", "subject"].map { ($0, identity.string($0)) }
             let unlink = graveButton("unlink", key, "Unlink", "Unlink")
             return [
                 ("Provider", "\(visit.console.methodTitle(identity.string("provider")))"),
                 ("Id at the provider", .value(identity["subject"])), ("App", .value(identity["appId"])),
-                ("Permissions", "\(identity.strings("grantedScopes").joined(separator: ", "))"),
                 ("Token stored", .value(identity["tokenKept"])), ("Token expires", .moment(identity["tokenExpires"])),
                 ("Last used", .moment(identity["lastUsed"])), ("Revoked", .moment(identity["revoked"])),
                 ("Action", visit.role >= .owner ? unlink : "–"),
@@ -210,10 +212,10 @@ private struct UserView {
     var sessions: HTML {
         .table("Sessions", of: person.objects("sessions"), ifEmpty: "None.") { session in
             let id = session.string("id")
-            let end = button("endSession", [("what", id)], "End", isGrave: true)
+            let end = button("endSession", [("what", id)], "Revoke", isGrave: true)
             return [
                 ("Session", "<code>\(id.prefix(8).description)</code>"), ("Opened", .moment(session["created"])),
-                ("Last seen", .moment(session["lastSeen"])), ("Ends", .moment(session["expires"])),
+                ("Last seen", .moment(session["lastSeen"])), ("Expires", .moment(session["expires"])),
                 ("From", .value(session["source"])), ("With", .value(session["userAgent"])),
                 ("Action", visit.role >= .editor ? end : "–"),
             ]

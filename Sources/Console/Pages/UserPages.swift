@@ -19,8 +19,8 @@ extension Console {
 
     /// The fields of users by which operators can search, in addition to indexed properties.
     private static let searches = [
-        ("email", "E-mail address"), ("name", "Part of the name"), ("objectId", "objectId"),
-        ("subject", "Id at a provider"),
+        ("email", "complete e-mail address"), ("name", "part of the name"), ("objectId", "user id (objectId)"),
+        ("subject", "id at a provider"),
     ]
 
     private func people(_ visit: Visit) async throws -> Page {
@@ -59,10 +59,10 @@ extension Console {
             let id = user.string("objectId")
             let name = user["name"]?.string ?? user["email"]?.string ?? id
             let box: HTML = "<input type=\"checkbox\" name=\"user\" value=\"\(id)\" aria-label=\"Select \(name)\">"
-            return (mayChange ? [("Choose", box)] : []) + [
+            return (mayChange ? [("Select", box)] : []) + [
                 ("Name", "<a href=\"\(consolePath("applications", application, "users", id))\"><bdi>\(name)</bdi></a>"),
                 ("E-mail address", .value(user["email"])),
-                ("By", "\(user["socialAccount"]?.string.map(methodTitle) ?? "–")"),
+                ("Login method", "\(user["socialAccount"]?.string.map(methodTitle) ?? "–")"),
                 ("Status", Self.status(user["userStatus"]?.string)), ("Created", .moment(user["created"])),
                 ("Last login", .moment(user["lastLogin"])),
             ]
@@ -70,7 +70,7 @@ extension Console {
         let search: [(name: String, value: String)] = [("by", value.isEmpty ? "" : by), ("q", value)] + narrowed
         let selects = filters.map { name, title, values -> HTML in
             HTML.choice(name, title, values, chosen: visit.query[name] ?? "") { value in
-                name == "provider" ? methodTitle(value) : value
+                name == "provider" ? methodTitle(value) : Self.title(ofStatus: value)
             }
         }
         let first: HTML = "\(HTML.button("First page", to: HTML.link(path, search))) "
@@ -82,7 +82,7 @@ extension Console {
         let others: HTML = """
             <p class="actions">\(HTML.button("Create a user", to: place("new-user")))
             \(HTML.button("Import", to: place("import")))
-            \(HTML.button("Erase by a list of ids", to: place("erase-list")), if: visit.role >= .owner)</p>
+            \(HTML.button("Erase from a list of ids", to: place("erase-list")), if: visit.role >= .owner)</p>
             """
         return Page(
             title: "Users",
@@ -90,8 +90,8 @@ extension Console {
             trail: Self.trail(of: application),
             content: """
                 \(others, if: mayChange)
-                <form class="search" role="search"><label for="by">Search by</label><select id="by" name="by">\(options)</select>
-                <label for="q">for</label><input id="q" name="q" type="search" value="\(value)" spellcheck="false">
+                <form class="search" role="search"><label>Search by <select id="by" name="by">\(options)</select></label>
+                <label>for <input id="q" name="q" type="search" value="\(value)" spellcheck="false"></label>
                 \(selects)<button>Search</button></form>
                 \(mayChange && !found.items.isEmpty ? Self.choice(list, of: application, at: path, visit) : list)
                 """,
@@ -101,7 +101,10 @@ extension Console {
         )
     }
 
-    static func status(_ status: String?) -> HTML { .tag(status ?? "–", status ?? "") }
+    static func status(_ status: String?) -> HTML { .tag(status.map(title(ofStatus:)) ?? "–", status ?? "") }
+
+    /// Returns a status in words: `email confirmation pending`.
+    private static func title(ofStatus status: String) -> String { status.lowercased().replacing("_", with: " ") }
 
     // MARK: Many at once
 
@@ -160,7 +163,7 @@ extension Console {
         let application = visit.application
         let people = form.texts("user")
         guard let treatment = Treatment(rawValue: try form.text("do")), !people.isEmpty else {
-            throw Failure(.malformedRequest, "No users or no action selected. Go back and select both.")
+            throw Failure(.malformedRequest, "Go back, and select users in the list and an action.")
         }
         if treatment == .erase, try form.value("confirm")?.hasSameBytes(as: application) != true {
             throw Failure(.malformedRequest, "To confirm the erasure, type the application's id: \(application).")

@@ -36,7 +36,7 @@ struct ConsoleTests {
         #expect(first.status == 200 && first.page.contains("<h1>Overview</h1>"), "\(first.page)")
         try await second.send(formTo: "/console/login")
         #expect(second.status == 401 && second.cookie == nil, "\(second.page)")
-        #expect(second.page.contains("role=\"alert\""))
+        #expect(second.page.contains("This link was used or has expired. Make another one: federation console NAME"))
     }
 
     @Test("a link does nothing but sign in, and a session opens no other one")
@@ -348,6 +348,21 @@ struct ConsoleTests {
         #expect(browser.page.contains(eve.objectID), "\(browser.page)")
     }
 
+    @Test("the audit log shows the values that a change has changed, and no others")
+    func audit() async throws {
+        let browser = try await deployment.browser()
+        let settings = #"{"settings": {"secondFactor": {"policy": "optional"}, "banDays": 12}}"#
+        try await deployment.admin().ask("PATCH", "applications/shop", settings)
+        try await browser.open("/console/audit?application=shop&action=application.settings")
+        #expect(browser.page.contains("placeholder=\"such as user.disable\""), "a part of an action finds nothing")
+        let policy = "<li><code>secondFactor.policy</code> <bdi>off</bdi> → <bdi>optional</bdi></li>"
+        #expect(browser.page.contains(policy), "\(browser.page)")
+        #expect(browser.page.contains("<code>banDays</code> <code>730</code> → <code>12</code>"), "\(browser.page)")
+        #expect(!browser.page.contains("trustedDeviceDays"), "\(browser.page)")
+        let former = #"{"settings": {"secondFactor": {"policy": "off"}, "banDays": null}}"#
+        try await deployment.admin().ask("PATCH", "applications/shop", former)
+    }
+
     @Test("a refused login is in the log with its reason and a way to mend it, counted, and found by each of its marks")
     func logins() async throws {
         let ann = try await deployment.newcomer()
@@ -364,6 +379,9 @@ struct ConsoleTests {
         #expect(browser.page.contains("<path class=\"no\" d=\"M") && browser.page.contains("<figcaption>"))
         try await browser.open("/console/logins?application=shop&user=\(user.objectID)")
         #expect(browser.page.contains("users/\(user.objectID)") && !browser.page.contains(request))
+        let name = user.user["name"]?.string ?? user.user["email"]?.string ?? user.objectID
+        #expect(browser.page.contains("<h1>Logins of \(name)</h1>"), "\(browser.page)")
+        #expect(!browser.page.contains("<figcaption>"), "the numbers of all users")
         try await browser.open("/console/logins?outcome=\(PercentEncoding.encode("<script>"))")
         #expect(browser.status == 400 && !browser.page.contains("<script>"))
     }

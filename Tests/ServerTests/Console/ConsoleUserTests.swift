@@ -145,7 +145,7 @@ struct ConsolePeopleTests {
         let path = "\(Self.people)/\(ann.objectID)"
         try await eventually("the login is there") {
             try await browser.open(path)
-            return browser.page.contains("<span class=\"tag created\">created</span>")
+            return browser.page.contains("<span class=\"tag created\">new user</span>")
         }
         #expect(browser.page.contains("href=\"/console/logins?application=shop&amp;user=\(ann.objectID)\""))
         let subject = try #require(
@@ -265,7 +265,7 @@ struct ConsolePeopleTests {
             }
         }
         try await browser.open("\(Self.people)?status=DISABLED")
-        #expect(browser.page.contains("<option value=\"DISABLED\" selected>DISABLED</option>"), "\(browser.page)")
+        #expect(browser.page.contains("<option value=\"DISABLED\" selected>disabled</option>"), "\(browser.page)")
         try await browser.open("\(Self.people)?status=x")
         #expect(browser.status == 400 && browser.page.contains("status must be one of"), "\(browser.page)")
     }

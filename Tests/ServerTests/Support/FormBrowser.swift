@@ -14,6 +14,8 @@ class FormBrowser {
     private(set) var cookies: [String: String]
     /// The last response.
     private(set) var reply: HTTPReply?
+    /// The target of the redirect that led to the last response; nil if none did.
+    private(set) var redirect: String?
 
     init(_ http: HTTPClient, at origin: String, cookies: [String: String] = [:]) {
         self.http = http
@@ -80,8 +82,10 @@ class FormBrowser {
 
     private func follow(_ reply: HTTPReply) async throws -> HTTPReply {
         var reply = reply
+        redirect = nil
         while reply.status == 303, let path = reply.header("Location"), path.hasPrefix("/") {
-            reply = try await send("GET", path)
+            redirect = path
+            reply = try await send("GET", String(path.prefix { $0 != "#" }))
         }
         self.reply = reply
         return reply
