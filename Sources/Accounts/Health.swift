@@ -49,9 +49,10 @@ package struct Health: Sendable {
         return directory.isLoaded ? nil : "the configuration is not loaded yet"
     }
 
-    /// Errors in the stored configuration of applications, each with the id of its application.
+    /// The errors in the stored configuration of applications.
     ///
-    /// Because of these errors, logins to these applications are refused.
+    /// Each text begins with the id of its application. Because of these errors, logins to these applications are
+    /// refused.
     private var obstacles: [String] {
         directory.applications.sorted { $0.application.id.text < $1.application.id.text }.flatMap { loaded in
             loaded.obstacles.map { "\(loaded.application.id): \($0)" }
@@ -73,10 +74,10 @@ package struct Health: Sendable {
     /// The maximum number of applications in one warning.
     private static let maxNamed = 10
 
-    /// Warnings about the versions of providers' APIs in the configuration.
+    /// Warnings about configured versions of providers' APIs.
     ///
-    /// A warning is about a version that the provider has retired or soon will retire, or that the service does not
-    /// know.
+    /// The warnings are about versions that the provider has retired or will retire soon, and about versions that this
+    /// service does not know.
     ///
     /// The warnings are computed for each request, so a warning disappears once the operator has corrected the
     /// configuration. A warning contains only the number of affected applications; the log has their ids.

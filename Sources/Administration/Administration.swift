@@ -48,7 +48,7 @@ package struct Administration: Sendable {
     package let background: BackgroundWork
     package let logLevel: LogLevelAdministration
     package let doctor: Doctor
-    /// Returns the current state of this process.
+    /// Returns how long this process' login stages and provider requests recently took, and which apps are unavailable.
     package let instance: @Sendable () -> JSONValue
 
     /// How long the service waits for a provider while it handles an operator's request.

@@ -58,7 +58,8 @@ package struct AdoptionRequest: Sendable {
 
 /// Checks an operator's request to adopt an existing table as the users table of an application.
 ///
-/// The check finds a use for each column of the table, or collects all problems of the request.
+/// The check decides for each column of the table what the application stores in it, or collects all problems of the
+/// request.
 struct AdoptionReader {
     let request: AdoptionRequest
     let application: StoredApplication
@@ -73,7 +74,7 @@ struct AdoptionReader {
         self.table = table
     }
 
-    /// Checks the request against the table, and returns the checked adoption with a use for each column.
+    /// Checks the request against the table, and returns the adoption if there is no problem.
     ///
     /// - Throws: All problems, each with the option or the column that has the problem.
     mutating func read() throws(DocumentProblems) -> Adoption {
@@ -213,9 +214,10 @@ struct AdoptionReader {
         columns.append(Adoption.Column(property.text, is: name))
     }
 
-    /// Reports a key column that is not unique, a column with two uses, and a column that would prevent registrations.
+    /// Reports a key column that is not unique, a column that is to store two values, and a column that would prevent
+    /// registrations.
     ///
-    /// Such a column is NOT NULL, has no default, and is not written by a registration. Each registration would fail.
+    /// A column prevents registrations if it is NOT NULL, has no default, and is not written by a registration.
     private mutating func checkRest() {
         guard let key = table.column(request.key) else { return problem(request.key, "is not a column of the table") }
         if !key.isUnique || !key.notNull {

@@ -9,7 +9,7 @@ package struct BackgroundWork: Sendable {
     /// The results of this process' rounds of background work; nil in a process without background work.
     let rounds: MaintenanceRounds?
 
-    /// Returns a page of the background work that is due, in the order of the applications' ids.
+    /// Returns a page of the applications in the order of their ids, each with the background work that is due.
     ///
     /// The shape is `{"instance": {"lastRound", "blocked": {"at", "reasons", "cause"} or `null`} or `null`, "items":
     /// [{"application", "checks", "erasures", "blockedErasures", "mails", "postponedMails"} or {"application",
@@ -34,10 +34,10 @@ package struct BackgroundWork: Sendable {
         return .object(shown)
     }
 
-    /// Returns the background work that is due for an application, or why the application's database could not be read.
+    /// Returns the background work that is due for an application.
     ///
-    /// An application may have a database of its own. If that database is unavailable, an operator still sees the work
-    /// of the other applications.
+    /// If its database cannot be read, returns the reason. An application may have a database of its own. If that
+    /// database is unavailable, an operator still sees the work of the other applications.
     private func due(of place: ApplicationPlace) async -> JSONObject {
         var object: JSONObject = ["application": .string(place.id.text)]
         do throws(Failure) {

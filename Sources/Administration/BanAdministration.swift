@@ -18,9 +18,8 @@ package struct BanAdministration: Sendable {
 
     /// Returns a page of the banned identities.
     ///
-    /// Such an identity was removed from a disabled user, or deleted together with that user.
-    ///
-    /// An entry is `{"objectId", "created", "expires"}`, with the id of that user. It does not reveal the identity.
+    /// An entry is `{"objectId", "created", "expires"}`. `objectId` is the id of the disabled user to whom the identity
+    /// belonged. The entry does not reveal the identity itself.
     package func list(of application: String, _ page: PageRequest) async throws(Failure) -> Page {
         let owner = try Application(try await changes.existing(application))
         var after: [UInt8]?

@@ -65,9 +65,10 @@ enum ApplicationSteps {
         return steps + variables(from: DocumentVariables(stored: stored.variables), to: desired)
     }
 
-    /// Returns the step that stores which environment variables a document names for its keys and secrets.
+    /// Returns the step that stores the names of environment variables that an applied document has for keys and
+    /// secrets.
     ///
-    /// An export of the application uses the stored names. If an export would use the same names without this step, the
+    /// An export of the application uses the stored names. If the step would not change the names in an export, the
     /// result is empty.
     private static func variables(
         from stored: DocumentVariables?,
@@ -93,8 +94,7 @@ enum ApplicationSteps {
 enum KeySteps {
     /// Returns the steps from the stored to the desired API keys, which are stored as hashes.
     ///
-    /// The database allows only one label for the hash of a key. If a hash gets another label, its old entry is
-    /// therefore revoked first.
+    /// The database allows each hash only once. A key is therefore revoked before another label gets its hash.
     static func steps(from stored: [StoredApplication.Key], to desired: [DesiredApplication.Key])
         -> [PlannedChange]
     {
@@ -174,7 +174,7 @@ enum MappingSteps {
 
     /// Returns the mapping as a list without default values.
     ///
-    /// Mappings are stored and compared in this form.
+    /// Mappings are stored and compared as such lists. A mapping that cannot be read is returned unchanged.
     private static func listed(_ document: JSONValue) -> JSONValue {
         (try? Mapping(document))?.json ?? document
     }
@@ -217,9 +217,9 @@ enum ProviderSteps {
             let action = "provider.\(provider).\(action)"
             return PlannedChange(change, action: action, target: provider.text, from: from, to: to)
         }
-        /// Returns the member `enabled` and those options that are missing in `others` or have another value there.
+        /// Returns the member `enabled`, and the options whose values are different in `others` or missing there.
         ///
-        /// The placeholder `•••` stands for secrets.
+        /// The result has the placeholder `•••` in place of each secret.
         func settings(_ enabled: Bool, _ options: JSONValue, where others: JSONValue) -> [JSONObject.Member] {
             let names = (options.object?.members ?? []).map(\.key).filter { options.object?[$0] != others.object?[$0] }
             let shown = kind.members(of: options.picking(names)) { _, _ in .hidden }
@@ -367,9 +367,9 @@ extension DesiredApplication {
         renamed.reduce(stored) { name, rename in name == rename.from ? rename.to : name }
     }
 
-    /// Returns the stored property that has this name after the change.
+    /// Returns the stored property that has this name once the planned renamings are done.
     ///
-    /// Without a stored application, it can only be a built-in property.
+    /// Without a stored application, only a built-in property can have the name.
     func formerly(_ name: PropertyName, in stored: StoredApplication?) -> Property? {
         (stored?.properties ?? Property.builtIn).first { nameNow(of: $0.name) == name }
     }

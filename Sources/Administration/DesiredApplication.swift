@@ -21,13 +21,15 @@ package struct DesiredApplication: Sendable {
     /// The environment variable with the URL of the database that has this schema; nil for the main database.
     package var database: DatabaseVariable?
     package var settings: ApplicationSettings { didSet { keepsUnreadableSettings = false } }
-    /// Whether the stored settings cannot be read and have not been replaced.
+    /// Whether this configuration keeps the stored settings as they are, because the service cannot read them.
+    ///
+    /// It becomes false when new settings replace them.
     private(set) var keepsUnreadableSettings = false
     /// The API keys, identified by their hashes.
     ///
     /// A key with the same hash and another label is the same key with a new label.
     package var keys: [Key]
-    /// The environment variables that a document named for keys and secrets.
+    /// The names of the environment variables that an applied document has in place of keys and secrets.
     var variables = DocumentVariables()
     package var providers: [ProviderName: Provider]
     /// The built-in properties, then the declared ones in their order.
@@ -130,10 +132,10 @@ package struct DesiredApplication: Sendable {
         mappings = [:]
     }
 
-    /// Creates an unchanged copy of a stored application, for a change of one part.
+    /// Creates the desired configuration as a copy of the stored one.
     ///
-    /// Settings that cannot be read stay until an operator sets others. Another version or a direct change of the
-    /// database may have written them.
+    /// The caller then changes one part of it. If another version or a direct change of the database wrote settings
+    /// that the service cannot read, they stay as stored until an operator sets others.
     package init(_ stored: StoredApplication, kinds: ProviderKinds) {
         self.init(id: stored.id, name: stored.name, schema: stored.schema, kinds: kinds)
         database = stored.database

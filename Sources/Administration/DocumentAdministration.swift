@@ -11,7 +11,9 @@ package import Store
 package struct ApplicationPlan: Sendable {
     package let application: ApplicationID
     package let changes: [PlannedChange]
-    /// The declared properties that stay although the document does not name them.
+    /// The stored properties that the document does not name.
+    ///
+    /// They stay, since `apply` removes no property.
     package let undeclared: [PropertyName]
     /// Warnings for the operator about the document.
     package let warnings: [String]
@@ -250,9 +252,9 @@ extension ApplicationDocument {
 }
 
 extension Precondition {
-    /// Checks the `If-Match` of a request that creates a resource: it must not name an entity tag.
+    /// Checks the `If-Match` of a request that creates a resource: the header must not name an entity tag.
     ///
-    /// - Throws: `precondition_failed` if it does, since the resource with that tag does not exist any more.
+    /// - Throws: `precondition_failed` if it names one, since no resource with that tag exists.
     fileprivate func checkAbsent() throws(Failure) {
         guard case .tags = self else { return }
         throw Failure(

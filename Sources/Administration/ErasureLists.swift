@@ -20,7 +20,7 @@ package struct ErasureList: Sendable {
     package let apps: [String]
     /// The SHA-256 of the file with the ids.
     ///
-    /// By this hash, a further run with the same file recognizes the ids that a previous run has erased.
+    /// The hash identifies the file. A second run with the same file thus skips the ids that the first run has erased.
     package let fileHash: [UInt8]
     /// The operator's reason for the erasures, which the audit log records.
     package let reason: String
@@ -63,17 +63,17 @@ package struct ErasureList: Sendable {
     /// The allowed lengths of a reason in bytes.
     package static let reasons = 1...500
 
-    /// The limits of what one request erases: the line of the list where it begins, a number of ids, and a deadline.
+    /// The part of a list that one request erases: where it begins, and how many ids it has at most.
     ///
-    /// The client sends further requests for the remaining lines.
+    /// A deadline may end the part earlier. The client sends further requests for the remaining lines.
     package struct Part: Sendable {
-        /// The number of the last line before this part; 0 for the first part.
+        /// The number of the last line that previous requests have processed; 0 for the first part.
         let line: Int
         /// The maximum number of ids in the part.
         let max: Int
-        /// The deadline after which the part gets no further id.
+        /// The time after which the request processes no further id.
         ///
-        /// A part has at least one id, even after the deadline.
+        /// The request processes at least one id, even after this time.
         let end: ContinuousClock.Instant
 
         fileprivate func includes(anotherAfter count: Int) -> Bool { count < max && (count == 0 || .now < end) }
@@ -177,7 +177,7 @@ package struct ErasureLists: Sendable {
     private struct Checked {
         let loaded: LoadedApplication
         let apps: [ProviderAppID]
-        /// Each id of the list (subject) once, with the number of the first line that has it.
+        /// The ids (subjects) of the list without repetitions, each with the number of the first line that has it.
         let subjects: [(line: Int, subject: Subject)]
     }
 
@@ -293,9 +293,10 @@ package struct ErasureLists: Sendable {
 
     private typealias Outcomes = [(ErasedID.Outcome, code: String?, obstacle: String?)]
 
-    /// Returns the identities that an id of the list (subject) can stand for at an app.
+    /// Returns the identities that an id of the list (subject) may have at an app.
     ///
-    /// There is one for each provider name under which the service may have stored identities of the app.
+    /// The service may have stored identities of one app under several provider names. The result has one identity for
+    /// each of these names.
     private func identities(
         _ subject: Subject,
         of app: ProviderAppID,

@@ -178,9 +178,9 @@ package struct InvitationAdministration: Sendable {
         return try links.invitation(link: link, seconds: seconds, to: email, locale: locale, in: loaded)
     }
 
-    /// Counts the SMS with an invitation's link against the rate limits of one-time codes.
+    /// Counts an SMS with an invitation's link against the rate limits of one-time codes, which bound the costs of SMS.
     ///
-    /// These rate limits bound the costs of SMS.
+    /// If the contact is an e-mail address or an identity, this does nothing.
     private func countMessage(to contact: InvitedContact, in loaded: LoadedApplication) async throws(Failure) {
         guard case .phone(let text) = contact else { return }
         guard gateway != nil else {
@@ -247,7 +247,9 @@ package struct InvitationAdministration: Sendable {
 }
 
 extension StoredInvitation {
-    /// The full lifetime of the invitation in seconds, from when it was created or last sent until its expiry.
+    /// The lifetime of the invitation in seconds.
+    ///
+    /// It begins at the last sending, or at the creation if the invitation was never sent, and lasts until the expiry.
     fileprivate var seconds: Int64 { (expires - (lastSent ?? created)) / 1000 }
 
     var json: JSONObject {
@@ -366,9 +368,9 @@ struct InvitationDocument {
         }
     }
 
-    /// Reads an identity at a provider of the application.
+    /// Reads the identity of a user at a provider of the application.
     ///
-    /// If the application has only one app at the provider, the request need not name the app.
+    /// The member `appId` may be absent if the application has only one app at the provider.
     private static func identity(
         _ value: JSONValue,
         _ stored: StoredApplication,

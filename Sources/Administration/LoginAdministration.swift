@@ -13,9 +13,9 @@ package struct LoginSearch: Sendable {
     package var user: String?
     /// The start of the time range: an RFC 3339 time, or milliseconds since 1970.
     package var since: String?
-    /// The id of a login.
+    /// The id of a login: only later logins are returned, the oldest first.
     ///
-    /// Only later logins are returned, the oldest first.
+    /// If it is nil, the newest logins come first.
     package var after: String?
 
     package init() {}
@@ -29,9 +29,9 @@ package struct LoginAdministration: Sendable {
     /// Returns a page of logins, the newest first; with `after`, the oldest first.
     ///
     /// A login is `{"id", "happened", "application", "method", "provider", "credential", "outcome", "reason", "cause",
-    /// "user", "request", "source", "userAgent", "session", "milliseconds"}`. Without `after`, the page has the member
-    /// `unlisted`: `{"since", "logins"}`. Some logins have no entry in the log, and the service only counts them.
-    /// `logins` is the number of such logins that match the search and happened after the time `since`.
+    /// "user", "request", "source", "userAgent", "session", "milliseconds"}`. Some logins have no entry in the log: the
+    /// service only counts them. Without `after`, the page has their number in the member `unlisted`: `{"since",
+    /// "logins"}`. It counts those that match the search and happened after the time `since`.
     package func list(_ search: LoginSearch, _ page: PageRequest) async throws(Failure) -> Page {
         let filter = try search.filter
         guard let after = search.after else {
@@ -67,7 +67,8 @@ package struct LoginAdministration: Sendable {
     /// - Parameters:
     ///   - application: The application; nil for all.
     ///   - hours: The number of hours up to now that are counted, 24 by default.
-    /// - Returns: `{"since", "seconds", "buckets", "reasons"}`, where `seconds` is the length of an interval.
+    /// - Returns: `{"since", "seconds", "buckets", "reasons"}`. `buckets` has the counts, and `seconds` is the length
+    ///   of an interval.
     /// - Throws: `malformed_request` for more hours than a week has; `store_unavailable` and similar errors.
     package func counts(of application: String?, hours: Int64?) async throws(Failure) -> JSONValue {
         let hours = hours ?? 24

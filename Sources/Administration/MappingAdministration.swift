@@ -57,7 +57,9 @@ package struct MappingAdministration: Sendable {
         )
     }
 
-    /// Returns a page of the revisions of a mapping, the newest first: `{"revision", "active", "created", "author"}`.
+    /// Returns a page of the revisions of a mapping, the newest first.
+    ///
+    /// A revision is `{"revision", "active", "created", "author"}`.
     package func revisions(
         for provider: ProviderName,
         of application: String,
@@ -147,9 +149,10 @@ package struct MappingAdministration: Sendable {
         )
     }
 
-    /// Activates a mapping, unless it is active already.
+    /// Makes a mapping the active one of its provider.
     ///
-    /// `place` is the JSON pointer to the mapping in the request, for error messages.
+    /// If it is active already, nothing changes. `place` is the JSON pointer to the mapping in the request, for error
+    /// messages.
     private func setMapping(
         _ mapping: JSONValue,
         at place: JSONPointer,

@@ -95,9 +95,9 @@ package struct MappingPreviews: Sendable {
         return tracer.answer(trace, refusal: refusal, created: user == nil && refusal == nil)
     }
 
-    /// Verifies a credential, and returns the identity with its profile.
+    /// Verifies a credential with the provider, and returns the identity with its profile.
     ///
-    /// The preview does not use up a single-use credential: a login with it is still possible.
+    /// A single-use credential stays valid, so that a login with it is still possible.
     private func preview(
         _ credential: CredentialFields,
         by name: ProviderName,
@@ -120,9 +120,10 @@ package struct MappingPreviews: Sendable {
         do throws(DocumentProblems) { return try PreviewRequest(request) } catch { throw error.failure }
     }
 
-    /// Returns the mapping that the request proposes in place of the stored one; nil if the request has none.
+    /// Returns the mapping in the request, which the preview uses in place of the stored one; nil if the request has
+    /// none.
     ///
-    /// The proposed mapping has passed the checks of a mapping that is saved.
+    /// - Throws: `document_invalid` for a mapping that could not be saved.
     private func candidate(
         _ document: JSONValue?,
         for stored: StoredApplication,
@@ -208,8 +209,8 @@ extension MappingTracer {
 extension StoredUser {
     /// Returns the property values that the mapping wrote at the last login with the user's identity at the provider.
     ///
-    /// The identity is the one with the given subject (the id of the user at the provider). If the user has no such
-    /// identity, it is the one that the user used last at the provider.
+    /// If the user has several identities there, it is the one with the given subject (the id of the user at the
+    /// provider). If none has this subject, it is the one that was used last.
     fileprivate func lastWritten(for subject: Subject?, at provider: ProviderName) -> JSONObject? {
         let ours = identities.filter { $0.provider.hasSameBytes(as: provider.text) }
         let same = ours.first { identity in subject.map { identity.subject.hasSameBytes(as: $0.text) } ?? false }

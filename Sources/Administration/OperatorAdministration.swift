@@ -8,9 +8,10 @@ import Store
 /// Lists, creates, changes and deletes operators, their tokens and their sessions of the console.
 package struct OperatorAdministration: Sendable {
     let store: Store
-    /// The database for the authentication of operators.
+    /// The database connections for the authentication of operators.
     ///
-    /// It may have connections of its own. A slow query of an operator then delays no authentication.
+    /// They may be separate from the connections for other requests. Then a slow query of an operator delays no
+    /// authentication.
     let callers: Store
     let clock: WallClock
     let random: RandomSource
@@ -89,7 +90,7 @@ package struct OperatorAdministration: Sendable {
 
     /// The lifetime of a link to the console.
     package static let linkLifetime = Duration.seconds(300)
-    /// The lifetime of a session of the console.
+    /// The lifetime of a session in the console.
     package static let sessionLifetime = Duration.seconds(43_200)
 
     /// Creates a token that opens one session of the console.

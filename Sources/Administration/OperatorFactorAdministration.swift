@@ -29,7 +29,7 @@ package struct OperatorFactorAdministration: Sendable {
 
     /// Begins the enrolment of a second factor from `{"kind", "label"?}`.
     ///
-    /// Recovery codes need no call of `confirm`.
+    /// `confirm` then completes the enrolment. Recovery codes are complete without it.
     ///
     /// - Returns: `{"id", "kind", "otpauth"?, "qr"?, "publicKey"?, "expires"}`; for recovery codes `{"id", "kind",
     ///   "recoveryCodes"}`.
@@ -61,7 +61,7 @@ package struct OperatorFactorAdministration: Sendable {
 
     /// Completes the enrolment of a second factor by a code or by a passkey: `{"code"}` or `{"credential"}`.
     ///
-    /// - Returns: The factor, with `recoveryCodes` for an operator who had none.
+    /// - Returns: The factor. If the operator had no recovery codes yet, also new ones in the member `recoveryCodes`.
     package func confirm(
         _ id: String,
         _ document: JSONValue,

@@ -23,7 +23,7 @@ struct PreviewRequest {
     /// The objectId of an existing user, as received.
     let user: String?
 
-    /// Whether the preview shows data of a real user at the provider.
+    /// Whether the preview shows data of a real user at the provider: true if the request has a credential.
     var isOfPerson: Bool {
         if case .credential = source { true } else { false }
     }

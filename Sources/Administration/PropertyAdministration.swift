@@ -31,9 +31,10 @@ package struct PropertyAdministration: Sendable {
         return stored.resource(.object(searching.document(of: property)))
     }
 
-    /// Builds and drops PostgreSQL indexes until each property has an index as declared, and returns all properties.
+    /// Builds the PostgreSQL indexes that the properties declare, drops all others, and returns all properties.
     ///
-    /// - Throws: `conflict` while another instance builds indexes, and with the cause when an index cannot be built.
+    /// - Throws: `conflict` while another instance builds indexes; `conflict` with the cause if an index could not be
+    ///   built or dropped.
     package func index(_ application: String) async throws(Failure) -> Resource {
         let stored = try await changes.existing(application)
         switch try await changes.store.reconcileIndexes(of: stored.place) {
@@ -105,9 +106,10 @@ package struct PropertyAdministration: Sendable {
         return await resource(try changed.property(newName), of: changed)
     }
 
-    /// Returns the response about a property after a change.
+    /// Returns the response for a property that was just changed.
     ///
-    /// The change is already done, so an unavailable database causes no error here.
+    /// If the database is unavailable now, the response omits the state of the index. It is no error, since the change
+    /// is done.
     private func resource(_ property: Property, of changed: StoredApplication) async -> Resource {
         let searching = try? await PropertySearching(of: changed, store: changes.store)
         return changed.resource(.object(searching?.document(of: property) ?? property.document))

@@ -12,7 +12,10 @@ struct PropertySearching {
         advice = try await store.indexAdvice(of: application.id)
     }
 
-    /// Returns the property as a JSON object for operators, with the state of its index or its slow searches.
+    /// Returns the property as a JSON object for operators.
+    ///
+    /// If the property has an index, the object has the state of the index. Otherwise it has the slow searches, if
+    /// there were any.
     func document(of property: Property) -> JSONObject {
         var document = property.document
         if let index = indexes.first(where: { $0.property == property.name }) {
@@ -31,9 +34,9 @@ struct PropertySearching {
         return document
     }
 
-    /// Returns a merge patch of a property without the members about its index and its slow searches.
+    /// Returns a merge patch of a property without the members `index` and `slowSearches`.
     ///
-    /// The service changes these members by itself. A client may send them back as it read them, without an effect.
+    /// Only the service changes these two. A client may send them back as it read them, and they have no effect.
     static func removed(from patch: JSONValue) -> JSONValue {
         guard let object = patch.object else { return patch }
         return .object(JSONObject(object.members.filter { !["index", "slowSearches"].contains($0.key) }))

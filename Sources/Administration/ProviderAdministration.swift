@@ -28,9 +28,9 @@ package struct ProviderAdministration: Sendable {
 
     /// Replaces a provider's options and apps by those of an operator's document.
     ///
-    /// In the document, an app's secret is a text, which the service encrypts. If the secret is absent, or has the form
-    /// in which an operator read it, the stored secret stays. The same is true of secret options, but `null` removes a
-    /// secret option.
+    /// In the document, an app's secret is a text, which the service encrypts. The stored secret stays if the document
+    /// has none, or has the object that `read` returns in place of it. Secret options work the same way, but `null`
+    /// removes one.
     package func put(
         _ provider: ProviderName,
         of application: String,
@@ -73,8 +73,8 @@ package struct ProviderAdministration: Sendable {
 
     /// Removes a provider with its apps and secrets.
     ///
-    /// If the provider has the name of its provider kind, its mapping stays. Otherwise the mapping is removed, too:
-    /// once the provider is gone, nothing tells which kind's fields the mapping reads.
+    /// If the provider's name is that of its provider kind, its mapping stays. Otherwise its mapping is removed, too:
+    /// without the provider, the service cannot tell which kind's fields the mapping reads.
     package func remove(
         _ provider: ProviderName,
         of application: String,
@@ -89,7 +89,7 @@ package struct ProviderAdministration: Sendable {
         }
     }
 
-    /// Replaces a provider by the document that the closure returns.
+    /// Replaces the configuration of a provider by the document that the closure returns.
     private func edit(
         _ provider: ProviderName,
         of application: String,
@@ -220,7 +220,7 @@ extension StoredApplication {
 extension StoredApplication.Provider {
     /// Returns the provider as a JSON object for operators.
     ///
-    /// A secret is shown as the time of its last change and the id of its master key.
+    /// In place of each secret, the object has the time of the last change and the id of the master key.
     fileprivate func document(of kind: any ProviderKind, named name: ProviderName) -> JSONObject {
         let apps = apps.map { app in
             var document: JSONObject = [

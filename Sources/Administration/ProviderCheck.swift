@@ -71,9 +71,10 @@ extension ProviderAdministration {
         return verdict
     }
 
-    /// Returns a warning if the provider has recently lost the PKCE `code_challenge` with which a dialog was opened.
+    /// Returns a warning if a login dialog of the app has recently lost its PKCE `code_challenge`.
     ///
-    /// The result is nil if no such loss is known, and also if the database is unavailable.
+    /// Dialogs are then opened without one for some time. The result is nil without such a loss, and also if the
+    /// database is unavailable.
     private func warning(
         ofLostChallenge app: ProviderAppID,
         at provider: any DialogOffering,

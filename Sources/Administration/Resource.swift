@@ -63,9 +63,10 @@ package struct PageRequest: Sendable {
         self.cursor = cursor
     }
 
-    /// Returns a page of the elements.
+    /// Returns a page with the first elements, up to the limit.
     ///
-    /// The caller reads one element more than the limit. That element shows whether a next page exists.
+    /// `elements` may have one element more than the limit. This element is not on the page, but shows that a next page
+    /// exists.
     package func page<Element>(
         of elements: [Element],
         cursor: (Element) -> String,
@@ -209,7 +210,7 @@ struct ApplicationChanges: Sendable {
     /// Changes an application if its entity tag meets the precondition.
     ///
     /// The closure `plan` gets the stored application and the current columns of its users table, and returns the steps
-    /// of the change. If it throws `DocumentProblems`, these must have their positions in the request.
+    /// of the change. If it throws `DocumentProblems`, each problem must have a position in the request.
     ///
     /// - Returns: The application afterwards; nil after its deletion.
     /// - Throws: `not_found`, `precondition_failed`, `document_invalid`, and the errors of `plan`.
@@ -271,8 +272,8 @@ func changing<Result>(_ change: () async throws -> Result) async throws(Failure)
 extension DesiredApplication {
     /// Returns the steps from the stored configuration of an application to this desired one.
     ///
-    /// The document of the request may be only a part of an application document. `part` is the JSON pointer to this
-    /// part in an application document, and `place` the JSON pointer to it in the request.
+    /// The request may contain only a part of an application document. `part` points to this part in a whole
+    /// application document, and `place` points to it in the request.
     ///
     /// - Throws: All problems, each with its position in the request.
     package func steps(
@@ -307,7 +308,8 @@ extension Failure {
 
     /// Returns the error for an irreversible request without a confirmation.
     ///
-    /// `loss` is the beginning of a sentence, such as `Deleting an application deletes its users`.
+    /// `loss` is the beginning of the message, such as `Deleting an application deletes its users`. `word` is the text
+    /// that the parameter `confirm` must have.
     package static func unconfirmed(_ loss: String, repeating word: String) -> Failure {
         Failure(.malformedRequest, "\(loss) and cannot be undone. To confirm, repeat the name: ?confirm=\(word)")
     }

@@ -49,16 +49,16 @@ struct SecretOptionReencryption: Sendable {
 }
 
 extension MasterKeys {
-    /// Returns whether the option is plain text, or encrypted with an available master key other than the current one.
+    /// Returns whether a rotation encrypts the option again: it is plain text, or encrypted with an available master
+    /// key that is not the current one.
     fileprivate func isToBeReencrypted(_ option: StoredSecretOption) -> Bool {
         guard let keyID = option.encrypted?.keyID else { return true }
         return keyID != current.id && ids.contains(keyID)
     }
 
-    /// Returns the step that encrypts a provider's secret options again, and the number of these options; nil if there
-    /// are none.
+    /// Returns the step that encrypts a provider's secret options again, and the number of these options.
     ///
-    /// The secrets and the times of their last change stay the same.
+    /// If no option needs it, returns nil. The secrets and the times of their last change stay the same.
     ///
     /// - Throws: `provider_misconfigured` for a secret that its master key does not decrypt, although the key is
     ///   available.

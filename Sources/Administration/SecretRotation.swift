@@ -134,7 +134,7 @@ package struct SecretRotation: Sendable {
         return done
     }
 
-    /// Registers the current master key, even if the database has only other keys registered.
+    /// Registers the current master key in the database, even if only other keys are registered there.
     ///
     /// - Returns: Whether the key is new to the database.
     package func register(by actor: ChangeAuthor) async throws(Failure) -> Bool {
@@ -145,9 +145,10 @@ package struct SecretRotation: Sendable {
     package var currentID: String { masterKeys.current.id }
 
     private static let secretsInAStep = 50
-    /// The number of successive steps without any encrypted value after which the rotation stops with an error.
+    /// The number of steps in a row that may encrypt nothing before the rotation stops with an error.
     ///
-    /// Such a step finds only rows that other transactions are changing. The steps take about five seconds in all.
+    /// A step encrypts nothing if other transactions are changing all remaining rows. So many steps take about five
+    /// seconds.
     private static let maxEmptySteps = 25
 }
 

@@ -23,10 +23,11 @@ package struct UserAdministration: Sendable {
     let random: RandomSource
     let changes: ApplicationChanges
 
-    /// Returns a page of users in the form that clients see, with `emailVerified`.
+    /// Returns a page of users.
     ///
-    /// The audit log records the criteria of the search without their values, and the number of users found. If the
-    /// search finds one user, the audit log also records that user.
+    /// Each has the members that clients see, and `emailVerified`. The audit log records the criteria of the search
+    /// without their values, and the number of users found. If the search finds one user, the audit log also records
+    /// that user.
     package func list(
         of application: String,
         matching wanted: UserSearch,
@@ -52,7 +53,7 @@ package struct UserAdministration: Sendable {
         return page.page(of: users, cursor: \.objectID.description, \.operatorJSON)
     }
 
-    /// Returns a page of groups of users who share values, and may be the same human.
+    /// Finds groups of users who share values, and may be the same human.
     ///
     /// A group is `{"shared": {name: text}, "count", "users": [{"objectId", "userStatus", "emailVerified", "created",
     /// "lastLogin", "loginMethods": [name]}]}` with at most 20 users, the oldest first. The audit log records the
@@ -63,6 +64,7 @@ package struct UserAdministration: Sendable {
     ///   - names: The compared properties, separated by commas.
     ///   - page: The part of the list.
     ///   - actor: The operator.
+    /// - Returns: A page of groups.
     /// - Throws: `malformed_request` for a name that is no declared property, or too many names.
     package func duplicates(
         of application: String,
@@ -235,7 +237,7 @@ package struct UserAdministration: Sendable {
         return await revokePermissions(lostBy: changed, formerlyOf: id, of: application, by: actor)
     }
 
-    /// Fetches the profiles of a user's identities by their kept access tokens, and applies the stored mapping.
+    /// Fetches a user's profiles from the providers with the kept access tokens, and applies the stored mapping.
     ///
     /// If a provider's error means that the consent was revoked, the identity is marked as revoked.
     ///

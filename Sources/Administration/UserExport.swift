@@ -106,10 +106,10 @@ private struct ExportColumns {
         self.properties = properties
     }
 
-    /// Returns whether a member with this name is always written by the service and never by clients.
+    /// Returns whether an export has a member of its own with this name, which clients can never write.
     ///
-    /// Readers of an export trust these members. Clients can write properties, so a property with such a name goes into
-    /// the member `properties` instead.
+    /// Readers of an export trust such members. A property with the same name goes into the member `properties`, since
+    /// clients can write properties.
     private static func isOurs(_ name: String) -> Bool {
         ["emailVerified", "login", "roles", "passwordHash", "identities", "properties"]
             .contains { $0.hasSameBytes(as: name) }
@@ -221,9 +221,8 @@ extension CSV.Cell {
 
     /// Returns whether a spreadsheet may read a text as a formula.
     ///
-    /// An apostrophe in front of the text prevents this.
-    ///
-    /// A formula could send data of the spreadsheet to others, or start a program.
+    /// A formula could send data of the spreadsheet to others, or start a program. An export therefore writes an
+    /// apostrophe in front of the text.
     private static func isFormula(_ text: String) -> Bool {
         // The full-width forms of the four signs begin a formula in some languages.
         let signs = "=+-@\t\r\n\u{FF1D}\u{FF0B}\u{FF0D}\u{FF20}".unicodeScalars
@@ -232,7 +231,8 @@ extension CSV.Cell {
 
     /// Returns the text of a cell, in quotation marks if it contains a character that may separate cells.
     ///
-    /// Without them, a spreadsheet could split the text, and read the part after the separator as a formula.
+    /// Without the quotation marks, a spreadsheet could split the text, and read the part after the separator as a
+    /// formula.
     private static func quoted(_ text: String) -> String {
         let needsQuotes = text.utf8.contains { $0.isOne(of: "\", ;\t\r\n") }
         return needsQuotes ? "\"" + text.replacing("\"", with: "\"\"") + "\"" : text

@@ -9,7 +9,7 @@ import Store
 extension UserAdministration {
     /// Gives a role to a user, or removes it.
     ///
-    /// A repetition changes nothing.
+    /// If the user already has the role, or does not have the one to remove, nothing changes.
     ///
     /// - Throws: `role_unknown`, `role_fixed` or `role_permanent`, `not_found`.
     package func setRole(

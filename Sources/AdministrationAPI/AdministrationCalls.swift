@@ -54,7 +54,8 @@ package struct AdministrationCalls: Sendable {
         package let body: JSONValue?
         /// The entity tag of the resource, without its quotes; nil if the response has none.
         package let tag: String?
-        /// The number of seconds after which a refused request may be repeated, as text; nil if the response has none.
+        /// The value of the header `Retry-After`: the seconds after which a refused request may be repeated; nil if it
+        /// is absent.
         package let retryAfter: String?
     }
 
@@ -63,7 +64,8 @@ package struct AdministrationCalls: Sendable {
     /// - Parameters:
     ///   - call: The request.
     ///   - token: The text of the operator's token.
-    ///   - context: The context of the request from the network that causes this one. Both have the same source and id.
+    ///   - context: The context of the request from the network that causes this one. Both requests have the same
+    ///     source and id.
     /// - Returns: The response, even if the request is refused.
     /// - Throws: `payload_too_large` for a response of more than 8 MiB, and the errors of the connection from the
     ///   network.

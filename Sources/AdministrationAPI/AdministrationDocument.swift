@@ -5,7 +5,7 @@ import HTTPTypes
 
 /// The OpenAPI document of the management listener, generated from the routes.
 ///
-/// This type adds all that follows from a route: path parameters, extension members, and possible failures.
+/// Each route describes its operation. This type adds path parameters, extension members, and possible failures.
 package enum AdministrationDocument {
     /// Returns the document with the version of the service.
     package static func json(version: String) -> JSONValue {
@@ -56,7 +56,7 @@ package enum AdministrationDocument {
         "description": .string("An operator token. Create one with `federation set operators/NAME role=viewer`."),
     ]
 
-    /// The operations that are not routes of the administration: metrics and health.
+    /// The operations outside `/admin`: metrics and health.
     private static let open: [(path: String, operation: Operation)] = [
         (
             "/metrics",

@@ -141,7 +141,9 @@ extension Schema {
             .named(name ?? item.name + "Page")
     }
 
-    /// Returns the schema of a list without further pages.
+    /// Returns the schema of a list that a response contains as a whole.
+    ///
+    /// `next` describes the member `next`, which is null because no further page exists.
     static func list(of item: Schema, next: String = "Always null: the list is complete.") -> Schema {
         part(of: item, next: next).named(item.name + "List")
     }

@@ -18,8 +18,8 @@ enum AdministrationReply: Sendable {
     case value(JSONValue)
     /// Status 200 with the bytes of a JSON text.
     case text([UInt8])
-    /// Status 200 with a whole list, one JSON text per line. The values are the first page, and a closure that returns
-    /// the page at a cursor.
+    /// Status 200 with a whole list, one JSON text per line. The values are the first page of the list, and a closure
+    /// that returns the page after a cursor.
     case lines(Page, next: @Sendable (String) async throws(Failure) -> Page)
     /// Status 204 without a body.
     case done

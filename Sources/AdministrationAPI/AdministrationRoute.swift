@@ -20,7 +20,9 @@ package struct AdministrationRoute: Sendable {
     package let role: OperatorRole
     /// The query parameters of the route.
     package let query: [Parameter]
-    /// How recently an operator who has a second factor must have used it (step-up) to call the route.
+    /// How recently an operator must have used a second factor to call the route (step-up).
+    ///
+    /// The demand does not concern operators who have no second factor.
     package let factor: OperatorFactorDemand
     /// Whether the route is about sessions or second factors of humans.
     ///
@@ -29,7 +31,9 @@ package struct AdministrationRoute: Sendable {
     /// The irreversible loss that a call causes, as text for the confirmation on the command line; nil if nothing is
     /// lost.
     package let loss: String?
-    /// Returns the OpenAPI description of the route, without the parts that follow from its path, role and query.
+    /// Returns the description of the route for the OpenAPI document.
+    ///
+    /// `AdministrationDocument` adds what follows from the path, the role and the query.
     let operation: @Sendable () -> Operation
     let handler: Handler
 
@@ -77,8 +81,8 @@ package struct AdministrationRoute: Sendable {
 extension AdministrationRoute {
     /// Adds the route to the router.
     ///
-    /// At each request, the route checks the role, human or program, the second factor, the path and the query. Then it
-    /// calls the handler.
+    /// At each request, the route checks the operator's role, whether the token belongs to a human or to a program, the
+    /// second factor, the path and the query. Then it calls the handler.
     func mount(on router: Router<ManagementContext>, administration: Administration) {
         router.on(RouterPath(path), method: method) { request, context in
             guard let caller = context.caller else { throw OperatorGate.refusal }
@@ -191,7 +195,7 @@ struct AdministrationCall: Sendable {
 
     /// Reads the parameters in the path and the query of a request.
     ///
-    /// `segments` returns the encoded segment of the path for the name of a parameter.
+    /// The closure `segments` gets the name of a path parameter, and returns its encoded value.
     ///
     /// - Throws: `malformed_request`, `not_found`.
     init(
@@ -235,9 +239,9 @@ struct AdministrationCall: Sendable {
 
     var actor: ChangeAuthor { caller.actor }
 
-    /// Checks whether the caller may give roles, if the document of a new user contains roles.
+    /// If the document of a new user contains roles, checks that the operator who calls may give them.
     ///
-    /// - Throws: `operator_forbidden`, `second_factor_reauthentication_required`.
+    /// Only an owner may give roles. An owner who has a second factor must have used it within five minutes.
     func requireRight(toGiveRolesBy document: JSONValue) async throws(Failure) {
         guard let roles = document.object?.present("roles"), roles.array?.isEmpty != true else { return }
         let (role, factor) = (OperatorRole.owner, OperatorFactorDemand.within5Minutes)

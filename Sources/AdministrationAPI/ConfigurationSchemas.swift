@@ -127,8 +127,8 @@ extension Schema {
 
     /// Returns the schema of a provider with the given provider kind.
     ///
-    /// `secret` is the schema of an app's secret, and `token` that of the webhook verify token. With `isStored`, every
-    /// app must have a secret.
+    /// `secret` is the schema of an app's secret, and `token` that of the webhook verify token. If `isStored` is true,
+    /// the schema requires that each app has a secret.
     private static func options(of kind: String, secret: Schema, token: Schema, isStored: Bool) -> Schema {
         let options = ConfigurationSchemas.schema(.provider(kind: kind, secret: secret))
         let apps = options["apps"].mapElements { app in

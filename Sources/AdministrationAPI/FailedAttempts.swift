@@ -20,7 +20,7 @@ struct FailedAttempts: Sendable {
         case slowed(failures: Int, until: Instant, last: Instant)
     }
 
-    /// The number of failures at which a source must wait for the first time.
+    /// The number of failures within a minute at which a source must wait for the first time.
     static let firstSlowed = 5
     static let window: Duration = .seconds(60)
     static let longestWait = 60

@@ -12,9 +12,9 @@ package struct ManagementContext: HTTPContext {
     ///
     /// Only `OperatorGate` sets it.
     var caller: Caller?
-    /// Whether the request waits if too many administrative requests are running.
+    /// Whether the request waits for its turn if too many administrative requests are running.
     ///
-    /// Requests of the console wait, since a page makes several at once.
+    /// Otherwise it is refused. Requests of the console wait, since a page makes several at once.
     var waitsForPlace = false
 
     package init(source: ApplicationRequestContextSource) {

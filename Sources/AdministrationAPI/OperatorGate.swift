@@ -95,8 +95,8 @@ struct OperatorGate: RouterMiddleware {
 
     /// Returns the operator to whom a token belongs; nil if the token is invalid.
     ///
-    /// The route that creates the first owner (`isSetUp`) accepts only the token of the setup link. No other route
-    /// accepts that token.
+    /// If `isSetUp` is true, the request is for the route that creates the first owner. That route accepts only the
+    /// token of the setup link. No other route accepts that token.
     private func holder(of token: OperatorToken, isSetUp: Bool) async throws(Failure) -> CallingOperator? {
         isSetUp
             ? try await administration.operators.caller(settingUpBy: token)

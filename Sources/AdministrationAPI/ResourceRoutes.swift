@@ -15,7 +15,7 @@ extension AdministrationRoute {
         !elsewhere.contains(route.operation().id) && (route.method != .post || route.makes)
     }
 
-    /// The ids of operations that `resources` leaves out.
+    /// The ids of the operations that are not in `resources`.
     ///
     /// Such an operation has a command of its own, or is about the operator who calls, or about one instance.
     private static let elsewhere: Set<String> = Set(

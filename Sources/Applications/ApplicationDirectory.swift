@@ -10,8 +10,8 @@ package import Store
 /// `run` reads the database when the database announces a change. It also reads the database every few seconds, since a
 /// lost connection can lose an announcement. Only changed applications are loaded again. While the database is
 /// unreachable, the service uses the configuration of the last read, and a login that needs the database fails with a
-/// clear reason. If this process makes the change itself, it calls `follow`, which reads the change before the process
-/// reports success.
+/// clear reason. A process that changes the configuration itself calls `follow`, which reads the change before the
+/// process reports success.
 package final class ApplicationDirectory: Sendable {
     /// The database, over connections that are used only for the configuration.
     ///
@@ -28,23 +28,22 @@ package final class ApplicationDirectory: Sendable {
     /// The time at which the configuration in memory was last known to match the database.
     private let seen = NIOLockedValueBox<ContinuousClock.Instant?>(nil)
     private let clockOffset = NIOLockedValueBox<Int64?>(nil)
-    /// The reason why this instance must not encrypt: its master keys are not those that are registered in the
-    /// database.
+    /// The failure with which this instance refuses all requests: its master key is not registered in the database.
     ///
-    /// Nil if it may encrypt.
+    /// Nil while the master key is registered, and before the first check.
     private let refusal = NIOLockedValueBox<Failure?>(nil)
     /// The signal that a read of the database is due; several signals before a read count as one.
     ///
-    /// The read sees every change that was announced before it began.
+    /// A read sees every change that was announced before the read began.
     private let due = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
 
     /// The outcome of a read of the database.
     private enum ReadOutcome: Sendable {
-        /// The configuration in memory is at least as new as the database was when the read began.
+        /// The read succeeded: the configuration in memory is at least as new as the database was when the read began.
         case current
         /// The database could not be read, and the configuration in memory is unchanged.
         case nothing
-        /// The instance cannot use the configuration of its first read, for a reason about its master keys.
+        /// The first read failed: the instance cannot use the configuration, because of its master keys.
         case unusable(UnusableMasterKey)
     }
 
@@ -54,7 +53,8 @@ package final class ApplicationDirectory: Sendable {
     private static let interval = Duration.seconds(5)
     /// The time for which this process tries again to read a change that it made, after a read has failed.
     ///
-    /// After that, requests to the changed application are refused until the change is read.
+    /// If the change is still unread after this time, requests to the changed application are refused until a read
+    /// succeeds.
     private static let timeout = Duration.seconds(2)
 
     package init(
@@ -149,9 +149,9 @@ package final class ApplicationDirectory: Sendable {
 
     /// Runs `body`, and repeats it with the new configuration if a change of the application has made it fail.
     ///
-    /// Such a failure comes from an SQL statement that names a removed column, and that statement has had no effect.
-    /// `body` must have no effects other than such statements, since a repetition would repeat them. No repetition
-    /// begins after `end`.
+    /// This happens when an SQL statement names a column that the change has removed. The failed statement has had no
+    /// effect. `body` must not have other effects, since a repetition would repeat them. No repetition begins after
+    /// `end`.
     package func withCurrent<Result>(
         _ loaded: LoadedApplication,
         until end: ContinuousClock.Instant,
@@ -289,9 +289,9 @@ package final class ApplicationDirectory: Sendable {
 
     /// Reads the database until the configuration in memory is as new as the database was at the call.
     ///
-    /// After a failure, reads again.
+    /// Repeats a failed read until the deadline.
     ///
-    /// - Returns: False if this has not succeeded before the deadline.
+    /// - Returns: False if no read has succeeded before the deadline.
     private func look(until end: ContinuousClock.Instant) async -> Bool {
         while true {
             if case .current = await looks.join({ await self.look() }) { return true }

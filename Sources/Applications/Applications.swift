@@ -15,10 +15,9 @@ import Encodings
 package import Store
 
 extension Application {
-    /// Returns the roles of a user: a system role, which follows from the user's status, and the roles that were given
-    /// to the user.
+    /// Returns the roles of a user: first a system role, which depends on the user's status, then the roles in `given`.
     ///
-    /// A given role that the application no longer has is left out.
+    /// An operator or a server gave the user these roles. A role that the application no longer has is left out.
     package func roles(of user: User, given: [String]) -> [String] {
         let known = given.filter { role in settings.roles.contains { $0.hasSameBytes(as: role) } }
         return [SystemRole(of: user.status).rawValue] + known
@@ -38,9 +37,13 @@ extension Application {
         return .given(role)
     }
 
-    /// Returns the name of a role that operators and servers can give and remove.
+    /// Returns a role that operators and servers can give and remove, after a check of its name.
     ///
-    /// - Throws: `role_unknown`; `role_fixed` or `role_permanent` for a system role.
+    /// - Parameters:
+    ///   - name: The name of the role.
+    ///   - isGiven: Whether the role is to be given or to be removed, for the error.
+    /// - Returns: The name of the role.
+    /// - Throws: `role_unknown`; for a system role, `role_fixed` if it is to be given, `role_permanent` otherwise.
     package func role(_ name: String, thatIsGiven isGiven: Bool) throws(Failure) -> String {
         guard case .given(let role) = try role(name) else {
             throw Failure(
@@ -55,9 +58,9 @@ extension Application {
 extension Application {
     /// Returns the change that disables a user or enables a user again; nil when there is nothing to change.
     ///
-    /// Enabling only undoes disabling. A disabled user who must confirm the e-mail address before the first login must
-    /// still confirm it afterwards. If a user who is not disabled must confirm the address, enabling replaces the
-    /// confirmation: the operator is responsible for the address. A guest who is not disabled needs no change.
+    /// If a disabled user had to confirm the e-mail address before the first login, the user must still confirm it
+    /// after being enabled. If a user who is not disabled must confirm the address, enabling the user replaces the
+    /// confirmation: the operator is responsible for the address. A guest who is not disabled stays a guest.
     package func change(of stored: StoredUser, to status: UserStatus) -> UserChange? {
         switch (stored.user.status, status) {
         case (.guest, .enabled): nil

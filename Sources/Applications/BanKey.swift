@@ -10,8 +10,8 @@ package import Store
 /// Such a hash keeps the identity of a disabled user banned after the user is erased.
 ///
 /// The key is random, and generated once for the service. The master key encrypts the ban key, and a rotation of the
-/// master key encrypts the ban key again. A ban key derived from the master key would change with the rotation. The
-/// bans of identities that are already erased would then be lost, since their hashes could not be computed again.
+/// master key encrypts the ban key again. The key is not derived from the master key: it would then change with each
+/// rotation, and no identity would match the hashes of erased users any more.
 package final class BanKey: Sendable {
     private let store: Store
     private let masterKeys: MasterKeys

@@ -3,9 +3,9 @@ import Secrets
 
 /// The copy of the configuration in memory; reads of the database update it.
 ///
-/// Reads may overlap and end in any order. For example after a failover, the database may lack changes that the copy
-/// has. The copy is then in doubt. Only a read that begins later ends the doubt, since an earlier read may come from
-/// the database server that was replaced.
+/// Reads may overlap and end in any order. After some events, such as a failover, the copy may have changes that the
+/// database lacks: it is in doubt. The doubt ends with a complete read that began after the event. A read that began
+/// before may come from the database server that was replaced.
 struct ConfigurationMemory {
     /// The configuration at one revision.
     struct Copy {
@@ -15,7 +15,7 @@ struct ConfigurationMemory {
         let hosts: [String: LoadedApplication]
         /// Applications by the SHA-256 of their API keys, for protocols whose clients name no application.
         fileprivate let keys: [[UInt8]: LoadedApplication]
-        /// Applications that were changed by this process, until the change is read.
+        /// The applications that this process has changed, but whose change it has not read yet.
         ///
         /// Requests to these applications are refused.
         fileprivate(set) var suspended: Set<ApplicationID>
@@ -51,8 +51,7 @@ struct ConfigurationMemory {
         }
     }
 
-    /// The data about a read of the database that has begun: what it must contain, and how to order it among other
-    /// reads.
+    /// Describes a read of the database at its beginning: which data it must contain, and which reads it is newer than.
     struct Look {
         /// The revision of the configuration after which changes are read; nil to read everything.
         let since: Int64?
@@ -61,11 +60,14 @@ struct ConfigurationMemory {
     }
 
     private(set) var copy: Copy?
-    /// A counter of the events after which the copy may have changes that the database lacks, such as a failover.
+    /// The number of events that put the copy in doubt: it may have changes that the database lacks, as after a
+    /// failover.
     ///
-    /// A suspension of an application counts, too.
+    /// The suspension of an application counts as an event, too.
     private var doubts: UInt64 = 0
-    /// The value of `doubts` at the beginning of the read that the copy comes from.
+    /// The value of `doubts` when the read of the present copy began.
+    ///
+    /// If `doubts` is larger now, the copy is in doubt.
     private var settled: UInt64 = 0
     /// For each suspended application, the value that `settled` must reach before requests to the application are
     /// accepted.
@@ -88,7 +90,7 @@ struct ConfigurationMemory {
 
     var isSuspending: Bool { !suspended.isEmpty }
 
-    /// Returns which data a new read must contain.
+    /// Begins a read: returns the data that the read must contain.
     ///
     /// The caller must call this before it reads anything from the database.
     func look() -> Look { Look(since: doubts > settled ? nil : copy?.revision, doubts: doubts) }

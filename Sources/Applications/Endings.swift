@@ -5,14 +5,16 @@ import Secrets
 
 /// A warning that a configured version of a provider's API is near or after its end of life.
 ///
-/// The provider has retired the version, or soon will, or the service does not know the version.
+/// The provider has retired the version or will retire it soon. A version that the service does not know causes a
+/// warning, too.
 package struct Ending: Sendable {
     /// The problem and its remedy, in sentences.
     package let text: String
     /// The ids of the applications with this version in their configuration.
     package let applications: [ApplicationID]
 
-    /// Returns the warnings about versions of providers' APIs that are near or after their end of life on a day.
+    /// Returns the warnings about configured versions of providers' APIs that are near or after their end of life on
+    /// the given day.
     ///
     /// Each warning occurs once, with the ids of all applications that it concerns. The result is empty for a day
     /// outside the calendar.

@@ -50,7 +50,7 @@ extension Application {
 
     /// Reads the values that an operator gives to a user's properties.
     ///
-    /// - Throws: All problems, by the names of the properties.
+    /// - Throws: `DocumentProblems` with the problem of each property that cannot be written.
     package func given(byOperator patch: JSONValue) throws(DocumentProblems) -> GivenProperties {
         var (given, problems) = (GivenProperties(), DocumentProblems())
         guard let members = patch.object?.members else {

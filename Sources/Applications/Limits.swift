@@ -44,10 +44,10 @@ package struct Limits: Sendable {
 /// Attempts are, for example, logins with a password, registrations, and requests that cause a mail.
 package struct AttemptCounter: Sendable {
     package let store: Store
-    /// The queue of the SQL statements that count attempts.
+    /// The queue in which the SQL statements that count attempts wait for their turn.
     ///
-    /// PostgreSQL flushes each of these statements to disk, so more of them at once would not be faster. They would
-    /// also occupy connections that logins need.
+    /// PostgreSQL flushes each of these statements to disk, so more concurrent statements would not be faster. They
+    /// would only occupy connections that logins need.
     private let turns = FairQueue(
         width: 4,
         max: 1024,
@@ -75,7 +75,9 @@ package struct AttemptCounter: Sendable {
         }
     }
 
-    /// Runs an attempt that is already counted; if the service itself fails, subtracts the attempt from the counters.
+    /// Calls `body` for an attempt that is already counted.
+    ///
+    /// If `body` fails because of the service, and not because of the client, subtracts the attempt from the counters.
     ///
     /// The subtraction does not wait in the queue, since under load the queue would refuse it. There cannot be more
     /// subtractions than counted attempts.
@@ -96,7 +98,7 @@ package struct AttemptCounter: Sendable {
         }
     }
 
-    /// Runs a closure that counts attempts in the database, when its turn in the queue comes.
+    /// Waits for a turn in the queue, then calls `body`, which counts attempts in the database.
     package func counting<Result>(
         of application: Application,
         before deadline: ContinuousClock.Instant,

@@ -22,7 +22,7 @@ package final class LoadedApplication: Sendable {
     package let dynamicNames: Set<PropertyName>
     /// The reason why all logins by providers are refused; nil if there is none.
     ///
-    /// The cause is a secret that cannot be decrypted, or a mapping that does not fit the properties.
+    /// For example, a secret cannot be decrypted, or a mapping does not fit the properties.
     package let defect: String?
     /// Providers of kinds that this version does not know, configured by a later version.
     ///
@@ -93,7 +93,7 @@ package final class LoadedApplication: Sendable {
         unknownProviders = stored.providers.filter { kinds.named($0.value.kind) == nil }.map(\.key)
     }
 
-    /// The reasons why logins to the application fail, each as a sentence.
+    /// The reasons why all logins by some or all providers of the application fail, each as a sentence.
     ///
     /// The readiness check, the command `doctor` and the console show this list.
     package var obstacles: [String] {
@@ -101,7 +101,8 @@ package final class LoadedApplication: Sendable {
             + unknownProviders.map { "Logins by \($0) are refused: \(Self.unknownKind(of: $0))." } + refusedMappings
     }
 
-    /// The reasons that this instance knows only from failed logins: providers refuse a field of the stored mapping.
+    /// The part of `obstacles` that the service learns only from failed logins: a provider refuses a field of the
+    /// stored mapping.
     package var refusedMappings: [String] {
         refusals.withLockedValue { $0 }.sorted { $0.key.text < $1.key.text }.map {
             "Logins by \($0.key) are refused: \($0.value)"
@@ -147,10 +148,10 @@ package final class LoadedApplication: Sendable {
     /// The configured providers whose configuration can be read, sorted by name.
     package var configuredProviders: [any Provider] { providers.sorted { $0.key.text < $1.key.text }.map(\.value) }
 
-    /// Returns the provider names under which identities of a provider's app may be stored, sorted.
+    /// Returns the names of all providers that may have identities of an app, sorted.
     ///
-    /// The result has the given name; other providers of the same kind that have the app, even if its secret does not
-    /// decrypt; and removed providers of the kind, whose identities still exist.
+    /// These are the given provider; the other providers of the same kind that have the app, even if its secret cannot
+    /// be decrypted; and the removed providers of that kind, whose identities still exist.
     package func names(havingApp app: ProviderAppID, of provider: ProviderName) -> [ProviderName] {
         guard let kind = storedProviders[provider]?.kind else { return [provider] }
         let others = providerKinds.filter { name, ofKind in
@@ -191,7 +192,7 @@ package final class LoadedApplication: Sendable {
 
     /// Returns the failure for logins by a provider that is not configured or not known.
     ///
-    /// Clients see the failure, so its text does not name other providers.
+    /// The text of the failure does not name other providers, since clients see it.
     package func notSetUp(_ name: ProviderName) -> Failure {
         if unknownProviders.contains(name) { return .unusableConfiguration(cause: Self.unknownKind(of: name)) }
         guard let kind = storedProviders[name].flatMap({ kinds.named($0.kind) }) ?? kinds.named(name) else {
@@ -221,15 +222,17 @@ package final class LoadedApplication: Sendable {
         keys[Digest.sha256(text)].map { APIKey(text: Secret(String(text)), label: $0.label, isServer: $0.server) }
     }
 
-    /// Returns whether a provider is usable, and has the same configuration as in another revision of the application.
+    /// Returns whether a provider is usable, and its configuration is the same as in another revision of the
+    /// application.
     ///
-    /// If so, a result of the provider that was fetched under the other revision is still valid.
+    /// If so, a response that the provider sent under the other revision is still valid.
     package func isSetUp(with provider: ProviderName, as other: LoadedApplication) -> Bool {
         defect == nil && storedProviders[provider] == other.storedProviders[provider]
     }
 
-    /// Returns the cached plan of logins by a provider with a client's mapping: the compiled mapping and the SQL
-    /// statements.
+    /// Returns the plan of the logins by a provider: the compiled mapping and the SQL statements.
+    ///
+    /// The plan depends on the mapping that the client sent, and is cached for each such mapping.
     package func plan(for provider: ProviderName, clientMapping: JSONValue?) throws(Failure) -> LoginPlan {
         let client = application.settings.clientMapping ? clientMapping : nil
         var writer = JSONWriter()
@@ -278,11 +281,11 @@ package final class LoadedApplication: Sendable {
 }
 
 extension LoadedApplication {
-    /// Replaces a provider's failure about an unknown field by a failure that names the mapping's entry with that
+    /// Explains a failure that reports an unknown field: the new failure names the mapping's entry that reads this
     /// field.
     ///
-    /// Returns any other failure unchanged. If the entry is in the stored mapping, every login by the provider fails,
-    /// so the failure is listed in `obstacles` from then on.
+    /// Returns any other failure unchanged. If the stored mapping has the entry, every login by the provider fails.
+    /// Then `obstacles` lists the failure from now on.
     package func explained(
         _ failure: Failure,
         provider: ProviderName,
@@ -348,9 +351,10 @@ extension MasterKeys {
     }
 }
 
-/// The common parts of logins with one provider and one client mapping, cached until the configuration changes.
+/// The mapping and the SQL statements that all logins by one provider with one client mapping share.
 ///
-/// The logins share the object itself. To copy its many parts for each login would cost as much as to map a profile.
+/// The plan is cached until the configuration changes. It is a class, since to copy its many parts for each login would
+/// cost as much as to map a profile.
 package final class LoginPlan: Sendable {
     package let mapping: CompiledMapping
     /// The SQL statement of a login with a reusable credential.
@@ -360,10 +364,10 @@ package final class LoginPlan: Sendable {
     package let singleUseStatement: LoginStatement
     /// The SQL statement that completes a login after the user has presented a second factor.
     ///
-    /// Nil if the application asks for no second factor. `finishingStatement` then creates the statement for each
-    /// login. This happens only just after the operator has turned second factors off.
+    /// Nil if the application asks for no second factor. Logins that were already pending when the operator turned
+    /// second factors off may still need the statement; `finishingStatement` then creates it.
     private let showing: LoginStatement?
-    /// For each column that the statement writes, the index of its value in the mapping's targets.
+    /// For each value that `columnValues(of:)` returns, its index in the values of a mapped profile.
     private let positions: [Int]
     /// For each undeclared property, its name and the index of its value in the mapping's targets.
     private let dynamic: [(name: PropertyName, position: Int)]

@@ -41,7 +41,7 @@ package enum SettingsDocument {
 
     /// Returns the settings in their stored form, to replace the stored settings.
     ///
-    /// Stored settings that only a later version of the service knows are kept.
+    /// The result keeps those of the replaced settings that only a later version of the service knows.
     package static func document(of settings: ApplicationSettings, replacing stored: JSONValue) -> JSONValue {
         var problems = DocumentProblems(passingOverUnknown: true)
         let place = JSONPointer()

@@ -58,9 +58,9 @@ extension StoredApplication {
 }
 
 extension ProviderKind {
-    /// Returns the members of a provider's stored options.
+    /// Returns the members of a provider's stored options, with every secret replaced.
     ///
-    /// The closure `replacement` returns the value that takes the place of each secret.
+    /// The closure `replacement` returns the new value for each secret.
     package func members<Problem>(
         of options: JSONValue,
         replacingSecrets replacement: (SecretOption, StoredSecretOption) throws(Problem) -> JSONValue
@@ -86,10 +86,10 @@ extension MasterKeys {
         stored.json.string.map { Secret($0) } ?? stored.encrypted.flatMap { open($0, at: place) }
     }
 
-    /// Encrypts a secret for storage, unless the stored value already encrypts the same secret.
+    /// Encrypts a new value of a secret option, to replace the stored value.
     ///
-    /// In that case, returns the stored value unchanged. If the stored value is the same secret as a plain text, the
-    /// result keeps the time of its last change.
+    /// If the stored value already encrypts the same secret, returns the stored value unchanged. If the stored value is
+    /// the same secret as a plain text, encrypts it and keeps the time of the last change.
     package func stored(
         _ secret: Secret,
         insteadOf stored: StoredSecretOption?,

@@ -37,7 +37,7 @@ package struct TokenKey: Sendable {
         id = Base64URL.encode(Digest.sha256(members))
     }
 
-    /// The public key as a JWK, without the members that a key set adds.
+    /// The public key as a JWK, without the members that a key set adds (`use`, `alg` and `kid`).
     package var publicKey: JSONObject {
         let (x, y) = Self.coordinates(of: key.publicKey)
         return ["kty": .string("EC"), "crv": .string("P-256"), "x": .string(x), "y": .string(y)]

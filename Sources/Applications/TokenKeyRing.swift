@@ -2,10 +2,10 @@ package import Store
 
 /// The rules that decide which stored key signs an application's tokens, and which public keys are published.
 ///
-/// A new key is published at once, but signs only when every service that caches the published keys knows it. Until
-/// then, its predecessor signs. The very first key signs at once: it has no predecessor, and services do not cache an
-/// empty set of keys. An application may have keys of its own. The predecessor of the first of them is the key that all
-/// applications share.
+/// A new key is published at once, but does not sign until all caches of published keys have expired. Until then, its
+/// predecessor signs. The very first key signs at once, since it has no predecessor, and services do not cache an empty
+/// set of keys. An application may have keys of its own. The key that all applications share is the predecessor of an
+/// application's first own key.
 package enum TokenKeyRing {
     /// The maximum seconds for which services may cache the published keys.
     package static let publishedSeconds = 300
@@ -19,8 +19,8 @@ package enum TokenKeyRing {
     package static let overlapSeconds = 600
     /// The seconds for which a retired key remains published.
     ///
-    /// A retired key still signs until its successor is old enough to sign, and its last tokens are valid for an hour
-    /// at most.
+    /// This is long enough for the last token that the key signed: a retired key signs until its successor is old
+    /// enough to sign, and a token is valid for an hour at most.
     package static let keptSeconds = overlapSeconds + 3600 + 60
 
     /// Returns the key that signs; nil when there is none.

@@ -5,8 +5,8 @@ package import Store
 
 /// An instance's cache of the keys that sign tokens.
 ///
-/// A cached key signs for at most a second, and a change by this process clears the cache at once. While the database
-/// is unreachable, the cached public keys are published for longer.
+/// A cached key signs tokens for at most a second; then the keys are read again. A change of a key by this process
+/// clears the cache at once. While the database is unreachable, the service still publishes the cached public keys.
 package final class TokenKeys: Sendable {
     private struct Copy {
         let keys: [StoredTokenKey]

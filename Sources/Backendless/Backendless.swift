@@ -30,8 +30,9 @@ package struct Backendless: ClientProtocol {
 
     package var bases: [ApplicationBase] { [Self.headers] }
 
-    /// The first path segment of old client SDKs, which name the application in headers and not in the path
-    /// (docs/protocols/backendless.md §1.1).
+    /// The first path segment in the requests of old client SDKs (docs/protocols/backendless.md §1.1).
+    ///
+    /// These requests name the application in headers and not in the path.
     private static let headerBound = "v1"
 
     static let headers = ApplicationBase(
@@ -81,7 +82,9 @@ package struct Backendless: ClientProtocol {
         ]
     }
 
-    /// The only value of the path parameter `table`: `Users` (`requireUsersTable`).
+    /// The only value of the path parameter `table`.
+    ///
+    /// `requireUsersTable` refuses all other values.
     package var fixedParameters: [String: String] { ["table": "Users"] }
 
     package func mount(on routes: ApplicationRoutes) {

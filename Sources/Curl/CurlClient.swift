@@ -23,7 +23,7 @@ package actor CurlClient {
     ///
     /// A handle takes some kilobytes of memory, and some microseconds to create.
     private static let maxIdle = 128
-    /// How often the client looks for overdue calls while calls are in flight, in milliseconds.
+    /// The interval, in milliseconds, at which the client looks for overdue calls while calls are in flight.
     private static let sweepInterval: Int32 = 100
 
     package nonisolated var unownedExecutor: UnownedSerialExecutor { thread.asUnownedSerialExecutor() }
@@ -153,9 +153,9 @@ package actor CurlClient {
         return transfer
     }
 
-    /// Keeps the handle of an HTTP transfer for reuse.
+    /// Keeps the libcurl handle of an HTTP transfer for reuse.
     ///
-    /// An SMTP handle holds user and password, and is used only once.
+    /// The handle of a mail holds user and password, so it is not kept.
     private func keep(_ transfer: any Transfer) {
         guard idle.count < Self.maxIdle, let transfer = transfer as? HTTPTransfer else { return }
         idle.append(transfer)
@@ -191,10 +191,9 @@ package actor CurlClient {
         }
     }
 
-    /// Ends the calls whose time limits have passed and that libcurl has not ended itself.
+    /// Ends the calls whose time limits have passed and that libcurl itself has not ended.
     ///
-    /// libcurl, up to 8.8 at least, does not apply the limits to a transfer that waits for a connection
-    /// (curl/curl#13227). It only lets the waiting transfers try one after another.
+    /// A transfer that waits for a connection is not ended by libcurl, up to version 8.8 at least (curl/curl#13227).
     private func sweep() {
         let now = ContinuousClock.now
         guard now >= nextSweep else { return }

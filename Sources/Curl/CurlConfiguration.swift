@@ -21,13 +21,13 @@ package struct CurlConfiguration: Sendable {
     /// The `User-Agent` header of every request.
     package var userAgent: String
 
-    /// The seconds until the client stops using an address that was removed from DNS.
+    /// The number of seconds after which the client no longer uses an address that was removed from DNS.
     ///
-    /// A cached address is used for one half of this time. A connection that is older than the other half is not reused
-    /// once it is idle. An HTTP/2 connection that is never idle stays until the server or the network closes it.
+    /// A resolved address is used for half of this time. A connection that is idle, and older than half of this time,
+    /// is not reused. But an HTTP/2 connection that is never idle stays until the server or the network closes it.
     package var addressSeconds: Int
 
-    /// The seconds for which sent bytes may stay unacknowledged before the connection counts as broken.
+    /// The number of seconds that sent bytes may stay unacknowledged; after that, the connection counts as broken.
     package var unacknowledgedSeconds: Int
 
     /// Creates a configuration; every number below 1 counts as 1.

@@ -1,15 +1,15 @@
 internal import CLibCurl
 
 extension CurlError {
-    /// Creates the error for libcurl's result code of a transfer.
+    /// Creates the error that corresponds to libcurl's result code of a failed transfer.
     ///
     /// - Parameters:
     ///   - code: The result code; not `CURLE_OK`.
     ///   - phase: The phase that the call had reached.
     ///   - isRequestSent: Whether the server may have the whole request.
-    ///   - hasReplyBegun: Whether a header line was read.
+    ///   - hasReplyBegun: Whether a header line of the response was read.
     ///   - errno: The system's error number of a failed connect, or 0.
-    ///   - certificateVerdict: OpenSSL's verification error for the certificate, or 0.
+    ///   - certificateVerdict: The number of OpenSSL's error for the server's certificate, or 0.
     init(
         _ code: CURLcode,
         phase: TimeoutPhase,

@@ -31,9 +31,10 @@ package enum CurlError: Error, Equatable, Sendable {
 
     /// The phase of a call when its deadline passed.
     package enum TimeoutPhase: Sendable {
-        /// Resolving, connecting, TLS handshake, or waiting for a connection; the request was not sent.
+        /// The client was resolving the name, connecting, in the TLS handshake, or waiting for a connection. The
+        /// request was not sent.
         case connecting
-        /// The request, or a part of it, was sent.
+        /// The client waited for the response. The request, or a part of it, was sent.
         case waiting
     }
 

@@ -101,7 +101,7 @@ final class HTTPTransfer: Transfer {
         resume(.failure(error))
     }
 
-    /// Returns the phase that a call is in if its time limit has passed; nil if it has not.
+    /// Returns nil while the call is within its time limits; after that, the phase that the call is in.
     func overduePhase(at now: ContinuousClock.Instant) -> CurlError.TimeoutPhase? {
         guard now > min(deadline, connectDeadline) else { return nil }
         let phase = phase

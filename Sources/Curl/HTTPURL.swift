@@ -2,9 +2,10 @@ internal import CLibCurl
 
 /// An absolute URL that the client may call.
 ///
-/// The URL is checked with the same parser that libcurl uses for the call, so the two cannot read it differently.
-/// Accepted are https, and http to `localhost`, 127.0.0.0/8 or `[::1]`; no user information, no fragment; only
-/// printable ASCII that needs no escaping. Path and query are sent byte for byte as given.
+/// The URL is checked with the same parser that libcurl uses for the call, so the two cannot read it differently. The
+/// scheme must be https, or http if the host is `localhost`, in 127.0.0.0/8 or `[::1]`. A URL with user information,
+/// with a fragment, or with a character that must be escaped is refused. Path and query are sent byte for byte as
+/// given.
 package struct HTTPURL: Sendable {
     /// The maximum length of a URL, in bytes.
     package static let maxBytes = 16384
@@ -37,10 +38,10 @@ package struct HTTPURL: Sendable {
         self.isPlain = isPlain
     }
 
-    /// Returns a URL of the same scheme, host and port with another path and query.
+    /// Returns a URL of the same scheme, host and port, with `target` as its path and query.
     ///
-    /// `target` begins with `/`. The slash ends the authority, so `target` cannot name another host. Therefore only the
-    /// characters of `target` are checked, and the URL is not parsed again. Throws `CurlError.invalidRequest`.
+    /// `target` must begin with `/`, so it cannot change the host. Therefore only its characters are checked, and the
+    /// URL is not parsed again. Throws `CurlError.invalidRequest`.
     package func withTarget(_ target: String) throws(CurlError) -> HTTPURL {
         guard target.utf8.first == UInt8(ascii: "/") else { throw .invalidRequest(.malformedURL) }
         guard originBytes + target.utf8.count <= Self.maxBytes else { throw .invalidRequest(.urlTooLong) }
@@ -73,7 +74,7 @@ package struct HTTPURL: Sendable {
 
     /// Returns the length of `scheme://host:port` at the beginning of a URL, in bytes.
     ///
-    /// Nil if the scheme is not followed by two slashes; libcurl's parser also accepts one or three.
+    /// Nil unless two slashes follow the scheme; libcurl's parser also accepts one or three.
     private static func originLength(_ text: String) -> Int? {
         let bytes = text.utf8
         guard let colon = bytes.firstIndex(of: UInt8(ascii: ":")), bytes[colon...].starts(with: "://".utf8) else {

@@ -32,7 +32,9 @@ enum HeaderSyntax {
             }
     }
 
-    /// Whether `value` is printable ASCII, spaces and tabs: no CR, LF or NUL, which would end the line or the text.
+    /// Whether all characters of `value` are printable ASCII, spaces or tabs.
+    ///
+    /// CR, LF and NUL are excluded, since they would end the line or the text.
     static func isValue(_ value: String) -> Bool {
         value.utf8.allSatisfy { (0x20...0x7E).contains($0) || $0 == 0x09 }
     }

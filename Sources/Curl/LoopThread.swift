@@ -8,12 +8,12 @@ internal import NIOConcurrencyHelpers
 /// it sleeps in `curl_multi_poll` until a socket, a timer or new work wakes it. Queueing work while the thread is awake
 /// costs no system call.
 ///
-/// `@unchecked Sendable`: some members say that they are accessed under the lock. All others are accessed only by the
-/// thread.
+/// `@unchecked Sendable`: some mutable members are accessed under the lock, as their comments say; all others are
+/// accessed only by the thread.
 final class LoopThread: SerialExecutor, @unchecked Sendable {
-    /// Lets libcurl work and returns how many milliseconds the thread may sleep.
+    /// Lets libcurl work, and returns how many milliseconds the thread may sleep.
     ///
-    /// `polled` tells whether the thread has slept since the last turn.
+    /// `polled` is true if the thread has slept since the last turn.
     typealias Turn = @Sendable (_ polled: Bool) -> Int32
 
     private enum Work {
@@ -63,11 +63,10 @@ final class LoopThread: SerialExecutor, @unchecked Sendable {
         append(.job(UnownedJob(job)))
     }
 
-    /// Queues `body`; the thread runs it in the order of submission, and isolated to the actor, as it runs a job.
+    /// Queues `body` for the thread, which runs all submitted work in order, and as code of the actor.
     ///
-    /// HTTP requests and mails are started and cancelled by this method, since a job would begin later. A task that
-    /// waits for a continuation inside an actor is first resumed on another thread, and reaches the actor's thread only
-    /// after that.
+    /// The client starts and cancels calls with this method, since an `await` on the actor would take longer: in Swift,
+    /// a task that waits for a continuation is first resumed on another thread, and only then on the actor's thread.
     func submit(_ body: @escaping @Sendable () -> Void) {
         append(.body(body))
     }
@@ -162,7 +161,7 @@ final class LoopThread: SerialExecutor, @unchecked Sendable {
         }
     }
 
-    /// Moves the queued work into `batch`.
+    /// Replaces the content of `batch` by the queued work.
     ///
     /// The thread has already done the work that `batch` held before.
     private func takeQueue(into batch: inout [Work]) {

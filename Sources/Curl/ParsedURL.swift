@@ -1,8 +1,8 @@
 internal import CLibCurl
 
-/// A URL, parsed by the parser that libcurl uses for a call.
+/// A URL that was parsed by the same parser that libcurl uses for a call.
 ///
-/// So the URL that is called is the one that was checked.
+/// So libcurl cannot read the URL in another way than the code that checks it.
 final class ParsedURL {
     private let handle: OpaquePointer
 
@@ -24,7 +24,7 @@ final class ParsedURL {
 
     /// Returns a part of the URL as written; nil if it is absent.
     ///
-    /// Only an IPv4 address in another notation is rewritten in dotted decimal notation.
+    /// An exception is an IPv4 address in an unusual notation: it is returned in dotted decimal notation.
     func part(_ part: CURLUPart) -> String? { read(part, flags: 0) }
 
     /// Returns a part after percent-decoding; nil if it is absent or contains a control character.

@@ -2,7 +2,7 @@
 package struct SMTPReply: Sendable, Equatable {
     /// The reply code, 200…599.
     ///
-    /// Codes from 400 on are refusals; those below 500 are temporary.
+    /// Codes from 400 to 499 are temporary refusals, and codes from 500 on are permanent ones.
     package let code: Int
     /// The enhanced status code of RFC 3463, such as `5.1.1`; nil if the reply has none.
     package let enhancedCode: String?

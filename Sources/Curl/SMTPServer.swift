@@ -3,8 +3,9 @@ internal import CLibCurl
 /// An SMTP server and the settings of the connection.
 ///
 /// With a URL `smtps://user:password@mail.example.com`, TLS begins with the first byte; the default port is 465. With
-/// `smtp://…`, TLS begins after STARTTLS, and nothing is sent to a server without STARTTLS; the default port is 587.
-/// `smtp://127.0.0.1:25?starttls=off` works without TLS; this is accepted only for a server on the same machine.
+/// `smtp://…`, TLS begins after STARTTLS, and nothing is sent to a server that does not offer STARTTLS; the default
+/// port is 587. With `smtp://127.0.0.1:25?starttls=off` there is no TLS. This is accepted only for a server on the same
+/// machine.
 package struct SMTPServer: Sendable {
     enum Security: Sendable {
         case tls, startTLS, none

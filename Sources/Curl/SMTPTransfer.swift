@@ -1,9 +1,9 @@
 internal import CLibCurl
 
-/// A transfer of one mail to a server: one easy handle, used once.
+/// The sending of one mail to a server, with one easy handle of libcurl that is used once.
 ///
-/// The meaning of a failure depends on the progress of the SMTP dialogue, and libcurl's codes do not tell the progress.
-/// So the transfer reads every line of the server and counts the content bytes that libcurl has taken.
+/// The meaning of a failure depends on how far the SMTP dialogue has come, which libcurl's codes do not tell. So the
+/// transfer reads every line of the server, and counts the bytes of the mail that libcurl has taken.
 final class SMTPTransfer: Transfer {
     let handle: UnsafeMutableRawPointer
     private let mail: SMTPMail

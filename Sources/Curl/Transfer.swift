@@ -13,7 +13,7 @@ protocol Transfer: AnyObject {
     /// Resumes the caller with an error, and makes the transfer ready for reuse.
     func finish(_ error: CurlError)
 
-    /// Returns the phase that a call is in if its time limit has passed; nil if it has not.
+    /// Returns nil while the call is within its time limits; after that, the phase that the call is in.
     func overduePhase(at now: ContinuousClock.Instant) -> CurlError.TimeoutPhase?
 }
 

@@ -2,7 +2,7 @@ package import Encodings
 
 /// Converts what operators type in a command or in a page's form to values of configurable fields.
 extension Shape {
-    /// Parses a text as a value of this shape; nil if the text has no such value.
+    /// Parses a text as a value of this shape; nil if the text does not have the form of one.
     ///
     /// An empty text becomes `null`, with which a merge patch restores a field's default. The text `null` also becomes
     /// `null`, unless the shape is a text. A list may be written as JSON.
@@ -62,10 +62,10 @@ extension Shape {
 }
 
 extension ObjectShape {
-    /// The innermost fields: all fields at any depth that are not objects with described members.
+    /// All fields at any depth, except objects with described members.
     ///
-    /// A field's path consists of the names of the objects that contain the field, and its own name. Its title begins
-    /// with the titles of these objects.
+    /// In place of such an object, the list has the fields inside it. A field's path consists of the names of the
+    /// objects that contain the field, and its own name. Its title begins with the titles of these objects.
     package var leaves: [(path: [String], title: String, field: FieldDescription)] {
         fields.flatMap { field -> [(path: [String], title: String, field: FieldDescription)] in
             guard case .object(let object) = field.shape else { return [([field.name], field.title, field)] }

@@ -9,7 +9,9 @@ package struct Codec<Value: Sendable>: Sendable {
     /// For an invalid value, the closure returns nil and adds a problem with this position.
     package let read: @Sendable (JSONValue, JSONPointer, inout DocumentProblems) -> Value?
     package let write: @Sendable (Value) -> JSONValue
-    /// Returns warnings for operators about the members of an object; a value that is no object has no warnings.
+    /// Returns warnings for operators about a value.
+    ///
+    /// Only an object has warnings, namely those about its members.
     let warnings: @Sendable (Value) -> [String]
 
     package init(
@@ -21,7 +23,7 @@ package struct Codec<Value: Sendable>: Sendable {
         (self.shape, self.read, self.write, self.warnings) = (shape, read, write, warnings)
     }
 
-    /// The codec of the same value or nil, which documents write as `null`.
+    /// The codec of a value that may also be nil, which documents write as `null`.
     package var orNull: Codec<Value?> {
         Codec<Value?>(.orNull(shape)) { value, place, problems in
             guard !value.isNull else { return .some(nil) }

@@ -18,7 +18,7 @@ package struct DocumentProblems: Error, Sendable, CustomStringConvertible {
     package private(set) var problems: [Problem] = []
     /// Whether unknown members of the document are ignored; otherwise each of them is a problem.
     ///
-    /// A document that the database stores may come from a later version of the service.
+    /// They are ignored in documents from the database, which a later version of the service may have written.
     private let passesOverUnknown: Bool
     /// The positions of the unknown members that were ignored.
     package private(set) var passedOver: [JSONPointer] = []

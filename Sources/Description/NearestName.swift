@@ -38,7 +38,9 @@ package enum NearestName {
         text.utf8.map { $0 == UInt8(ascii: "-") ? UInt8(ascii: "_") : $0.asciiLowercased }
     }
 
-    /// Returns the number of inserted, deleted, replaced or swapped letters (the "optimal string alignment" distance).
+    /// Returns how many changes turn one text into the other (the "optimal string alignment" distance).
+    ///
+    /// A change inserts, deletes or replaces a letter, or swaps two adjacent letters.
     private static func distance(_ left: [UInt8], _ right: [UInt8]) -> Int {
         var former: [Int] = []
         var row = Array(0...right.count)

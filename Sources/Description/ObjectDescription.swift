@@ -16,8 +16,8 @@ package struct Field<Owner: Sendable>: Sendable {
     ///
     /// - Parameters:
     ///   - name: The name in documents.
-    ///   - formerName: The name in documents before version 0.1.0. The error for such a document states the current
-    ///     name.
+    ///   - formerName: The name in documents before version 0.1.0. The error for a document with the former name states
+    ///     the current one.
     ///   - path: The property of the Swift type that stores the value.
     ///   - codec: The codec of the value.
     ///   - title: The displayed name.
@@ -164,7 +164,7 @@ package struct ObjectDescription<Owner: Sendable>: Sendable {
         .object(JSONObject(fields.map { JSONObject.Member($0.name, $0.write(owner)) }))
     }
 
-    /// Returns the members, as JSON, whose values differ from their defaults.
+    /// Returns as JSON those members whose values differ from their defaults.
     ///
     /// Required members are always included.
     package func deviations(of owner: Owner) -> JSONObject {

@@ -220,19 +220,21 @@ package struct Operation: Sendable {
         self.replies = [reply] + failures
     }
 
-    /// Returns a copy of the operation for another path with the same effect, with another id and summary.
+    /// Returns a copy of the operation with another id and other texts, for a second path with the same effect.
     package func again(_ id: String, _ summary: String, more: String? = nil) -> Operation {
         var operation = self
         (operation.id, operation.summary, operation.description) = (id, summary, more)
         return operation
     }
 
-    /// Returns a copy of the operation for another path with the same effect, with another id and the same texts.
+    /// Returns a copy of the operation with another id, for a second path with the same effect.
+    ///
+    /// The texts stay the same.
     package func again(_ id: String) -> Operation { again(id, summary, more: description) }
 
     /// Returns a copy of the operation with further responses.
     ///
-    /// A further response is left out if the operation already has a response with that status.
+    /// If the operation already has a response with the same status, the further response is left out.
     package func or(_ further: [Reply]) -> Operation {
         var operation = self
         let particular = replies.map(\.status)
@@ -306,7 +308,7 @@ package struct OpenAPI {
 
     private struct Path {
         let path: String
-        /// The base URLs of this path; empty if the base URLs of the whole document count.
+        /// The base URLs of this path; empty if the path has the base URLs of the whole document.
         let servers: [ServerAddress]
         var operations: [(method: String, operation: Operation)]
     }
@@ -384,6 +386,8 @@ package struct OpenAPI {
     }
 
     /// Parses a JSON text that is a literal in the service's source code.
+    ///
+    /// If the text is invalid, the process stops.
     static func value(of text: String) -> JSONValue {
         guard let value = try? JSONParser.parse(text, limits: .document) else {
             preconditionFailure("no JSON: \(text)")

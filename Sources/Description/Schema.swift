@@ -25,7 +25,7 @@ package struct Schema: Sendable {
 
     /// Which members an object may have in addition to its described properties.
     package indirect enum Rest: Sendable {
-        /// Any members; the written schema has no keyword that says so.
+        /// Any members. The JSON form of the schema says nothing about them.
         case unsaid
         case anything
         case nothing
@@ -50,13 +50,13 @@ package struct Schema: Sendable {
     package internal(set) var description: String?
     package internal(set) var properties: [Property] = []
     package internal(set) var rest = Rest.unsaid
-    /// The schema of an array's elements, as a list of one; empty if the elements may be any values.
+    /// The schema of an array's elements, in a list that has only this schema; empty if the elements may be any values.
     package internal(set) var elements: [Schema] = []
     /// Alternative schemas; a value must fit at least one of them.
     package internal(set) var alternatives: [Schema] = []
-    /// Schemas that a value must all fit.
+    /// A value must fit all of these schemas.
     var all: [Schema] = []
-    /// The only allowed values.
+    /// The only allowed values; empty if the schema does not list the allowed values.
     package internal(set) var values: [JSONValue] = []
     /// Further keywords of JSON Schema, with their values.
     package internal(set) var rules: [JSONObject.Member] = []
@@ -273,7 +273,8 @@ package struct Schema: Sendable {
 extension Schema {
     // MARK: Derived schemas
 
-    /// Returns a copy of the object's schema with further members; a member replaces one with the same name.
+    /// Returns a copy of the object's schema with further members; a further member replaces an existing one of the
+    /// same name.
     package func adding(
         _ required: KeyValuePairs<String, Schema> = [:],
         optional: KeyValuePairs<String, Schema> = [:]
@@ -284,7 +285,8 @@ extension Schema {
         )
     }
 
-    /// Returns a copy of the object's schema with further members; a member replaces one with the same name.
+    /// Returns a copy of the object's schema with further members; a further member replaces an existing one of the
+    /// same name.
     package func adding(_ members: [Property]) -> Schema {
         var schema = resolved
         for member in members {

@@ -1,7 +1,7 @@
 import Encodings
 
 extension Schema {
-    /// Returns the shape in which an operator types a value of this schema.
+    /// Returns the shape by which a text that an operator typed is parsed as a value of this schema.
     ///
     /// An object or a list of objects is typed as JSON.
     ///

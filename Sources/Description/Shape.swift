@@ -26,13 +26,17 @@ package indirect enum Shape: Sendable {
 
 /// A rule that a text must follow.
 package struct TextRule: Sendable {
-    /// The message about a text that breaks the rule, without a subject, such as `must look like v25.0`.
+    /// The message about a text that breaks the rule.
+    ///
+    /// It begins with the verb, as in `must look like v25.0`.
     package let text: String
     /// The keywords of JSON Schema that express the rule, as far as JSON Schema can.
     package let schema: JSONObject
     /// An example of a text that follows the rule; nil if there is none.
     package let example: String?
-    /// Returns the message about an invalid text, without a subject; nil for a valid text.
+    /// Returns the message about an invalid text; nil for a valid text.
+    ///
+    /// The message begins with the verb, as in `must look like v25.0`.
     package let problem: @Sendable (String) -> String?
 
     package func allows(_ text: String) -> Bool { problem(text) == nil }

@@ -78,7 +78,7 @@ package struct DatabaseVariable: Sendable, Hashable, CustomStringConvertible {
 
 /// The API key of a request.
 package struct APIKey: Sendable {
-    /// The key as the client sent it, after the service has accepted the key.
+    /// The text of the key, which the client sent and the service has accepted.
     package let text: Secret
     /// The name that the operator gave to the API key.
     package let label: String

@@ -17,7 +17,8 @@ package struct ApplicationSettings: Sendable, Equatable {
     package var offsetlessTimes = OffsetlessTimes.refuse
     /// Seconds without use after which a session expires (decision D7).
     package var sessionIdleSeconds: Int64 = 14 * 86_400
-    /// Seconds after its creation at which a session expires in any case.
+    /// The maximum number of seconds between the creation of a session and its expiry, however much the session is
+    /// used.
     package var sessionAbsoluteSeconds: Int64 = 30 * 86_400
     /// Whether a user may have several sessions at once.
     package var multipleLogins = true
@@ -39,7 +40,8 @@ package struct ApplicationSettings: Sendable, Equatable {
     ///
     /// A server key is an API key for an operator's own server. Without the grant, only server keys have these rights.
     package var apiKeyRights: [APIKeyRight] = []
-    /// The property by whose value users log in with a password: `email`, or a declared STRING or TEXT.
+    /// The property whose value users enter as login name, together with a password: `email`, or a declared STRING or
+    /// TEXT.
     package var identityProperty = PropertyName.email
     /// The settings for signed tokens, by which the application's other services verify users.
     package var tokens = TokenSettings()
@@ -92,7 +94,7 @@ extension ApplicationSettings {
         }
     )
 
-    /// Warnings for operators about settings that are weaker than they need be.
+    /// Warnings for operators about settings that weaken security without need.
     package var warnings: [String] { Self.description.warnings(of: self) }
 
     /// The bounds of a session's lifetime: a session that lives longer than a year would be a permanent credential.

@@ -16,7 +16,8 @@ package struct CalendarDate: Sendable, Hashable, CustomStringConvertible {
 
     /// The day that is `days` days after 1970-01-01; nil outside the years 1 to 9999.
     ///
-    /// The algorithm counts from 1 March of year 0 in eras of 400 years (146 097 days), which puts the leap day last.
+    /// In the algorithm, years begin on 1 March, so a leap day is the last day of its year. It counts in eras of 400
+    /// years, which have 146 097 days each.
     package init?(daysSince1970 days: Int) {
         guard (-719_162...2_932_896).contains(days) else { return nil }
         let shifted = days + 719_468

@@ -20,7 +20,7 @@ package struct CollectionRights: Sendable, Equatable {
     /// A group of users to whom a right is granted.
     package enum Grantee: Sendable, Equatable {
         case guests
-        /// All users with an account; guests have none.
+        /// All users with an account. A guest has no account.
         case users
         /// Users who were given this role of the application.
         case role(String)
@@ -36,7 +36,9 @@ package struct CollectionRights: Sendable, Equatable {
     }
 }
 
-/// The kind of reader for whom the service writes a response about a user; it decides which properties are visible.
+/// The kind of reader for whom the service writes a response about a user.
+///
+/// The kind decides which of the user's properties are in the response.
 package enum Viewer: Sendable {
     case server
     /// The user whom the response describes.
@@ -87,9 +89,9 @@ extension CollectionRights {
         text: \.text
     )
 
-    /// Adds a problem for each role that has a right and that is missing in the setting `roles`.
+    /// Adds a problem for each role that has a right but is missing in the setting `roles`.
     ///
-    /// No user could have such a role.
+    /// A role that is missing there cannot be given to any user.
     func check(roles: [String], at place: JSONPointer, problems: inout DocumentProblems) {
         for right in Right.allCases {
             for case .role(let role) in self[right] where !roles.contains(where: { $0.hasSameBytes(as: role) }) {

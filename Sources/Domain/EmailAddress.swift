@@ -30,7 +30,8 @@ package struct EmailAddress: Sendable, CustomStringConvertible {
 
     /// A key that is the same for all addresses of one mailbox, under the rules of many mail servers.
     ///
-    /// The key omits the part after a `+`, which is the owner's note (RFC 5233), and dots at Gmail, which ignores them.
+    /// The key omits the part from a `+` to the `@`, which is a note of the mailbox's owner (RFC 5233). For Gmail, the
+    /// key also omits the dots before the `@`.
     ///
     /// Rate limits count mails by this key. When a user opens a mailed link, a code by mail counts as a second factor
     /// only if its address has another key than the address of the link.

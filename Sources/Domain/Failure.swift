@@ -195,9 +195,10 @@ extension Failure: CustomStringConvertible {
 }
 
 extension Failure.Reason {
-    /// Whether a user can go on at a page after a second factor failed for this reason.
+    /// Whether the user may enter a second factor again, or use another one, after a second factor failed for this
+    /// reason.
     ///
-    /// The user then enters the factor again, or uses another factor.
+    /// For other reasons, the page cannot continue.
     package var leavesAnotherFactor: Bool {
         switch self {
         case .secondFactorInvalid, .passkeyInvalid, .tooManyAttempts, .codeNotDelivered, .factorNotOffered, .mailOff,

@@ -1,6 +1,8 @@
 import Encodings
 
-/// The fields of a form or of a query, read by the same strict rules.
+/// The fields of a form or of a query.
+///
+/// Both are read by the same strict rules.
 package struct FormFields: Sendable {
     private var fields: [(name: String, value: String)] = []
 
@@ -29,7 +31,7 @@ package struct FormFields: Sendable {
 
     /// Returns the value of a field, or nil when the field is absent.
     ///
-    /// - Throws: `malformed_request` when the field is repeated: two readers could each take a different value.
+    /// - Throws: `malformed_request` when the field is repeated, since two programs could then use different values.
     package func value(_ name: String) throws(Failure) -> String? {
         let values = fields.filter { $0.name.hasSameBytes(as: name) }.map(\.value)
         guard values.count <= 1 else {

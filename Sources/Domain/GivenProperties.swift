@@ -2,7 +2,9 @@ package import Encodings
 
 /// New values for properties of a user, converted to the properties' types.
 package struct GivenProperties: Sendable {
-    /// Declared and built-in properties, each at most once; nil removes the value.
+    /// The new values of declared and built-in properties, each property at most once.
+    ///
+    /// Nil removes the stored value.
     package var values: [(property: Property, value: PropertyValue?)] = []
     /// Undeclared properties by name; `null` removes the property.
     package var dynamic = JSONObject()

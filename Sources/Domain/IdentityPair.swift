@@ -1,4 +1,4 @@
-/// A record of a file of identities: a user of this service, and the identity that the user shall have.
+/// A record of a file of identities: a user of this service, and the identity that the import adds to the user.
 package struct IdentityPair: Sendable {
     /// How the record names the user.
     package enum User: Sendable {

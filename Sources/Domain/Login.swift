@@ -25,8 +25,8 @@ package struct Login: Sendable, CustomStringConvertible {
     /// For `email`, the text must be an e-mail address. For another property, the text must have 1 to 255 bytes, no
     /// invisible character, and no white space at its ends.
     ///
-    /// Login names are compared in lower case and in Unicode's form NFC. Two texts that are then equal are one login
-    /// name, which only one user can have (T-38).
+    /// Login names are compared in lower case and in Unicode's form NFC. Two texts that are equal in this form are one
+    /// login name, which only one user can have (T-38).
     package init?(_ text: some StringProtocol, of property: PropertyName) {
         guard property != .email else {
             guard let email = EmailAddress(text) else { return nil }

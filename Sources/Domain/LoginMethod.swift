@@ -1,6 +1,6 @@
 /// A login method of a user: an identity at a provider, the password, or a passkey.
 package struct LoginMethod: Sendable {
-    /// A provider's name, `password` or `passkey`.
+    /// The name of a provider; or `password`, or `passkey`.
     package let provider: String
     /// The provider's app; nil for a password, a passkey, and a provider whose subjects are the same in every app.
     package let app: String?
@@ -35,7 +35,7 @@ package struct LoginMethod: Sendable {
 
 /// The provider and app by which a request names one login method of a user.
 package struct LoginMethodSelection: Sendable {
-    /// A provider's name, or `password`.
+    /// The name of a provider; or `password`.
     package let provider: String
     /// The provider's app; needed only when the user has identities at several apps of the provider.
     package let app: String?
@@ -53,10 +53,10 @@ package enum EmailTokenPurpose: String, Sendable {
     /// Reverses a change of an account; the link goes to the e-mail address that the account had before.
     case reversal
 
-    /// The number of seconds before and after a change of an account in which other changes count as suspect.
+    /// The number of seconds around a change of an account in which other changes count as suspect: three days.
     ///
     /// If the user reverses the change by the mailed link, the service unlinks the identities that were linked after
-    /// the change, or within this time before it. Within this time after the change, notices go to both the former and
+    /// the change, or in the three days before it. For three days after the change, notices go to both the former and
     /// the new address.
     package static let suspicionSeconds = 259_200
 

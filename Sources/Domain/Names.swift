@@ -41,8 +41,9 @@ package struct PropertyName: Sendable, Hashable, Comparable, CustomStringConvert
 
     package static func < (left: PropertyName, right: PropertyName) -> Bool { left.text < right.text }
 
-    /// Whether the name is reserved for the system, whatever the case of its letters: no mapping and no property may
-    /// use it.
+    /// Whether the name is reserved, in upper or lower case.
+    ///
+    /// No property has a reserved name, and no mapping writes to one.
     package var isReserved: Bool { ReservedNames.contains(self) }
 
     /// The names reserved for the system, in lower case and sorted.
@@ -82,8 +83,8 @@ private enum ReservedNames {
 /// The id of a user at a provider, scoped to one app of the provider (decision D16).
 ///
 /// A subject is a text that is compared as bytes, never a number. OpenID Connect Core 1.0 allows a `sub` of 255 ASCII
-/// characters; this type takes as many printable ones. A provider may have a narrower rule, which the code that reads
-/// the provider's responses enforces.
+/// characters; this type accepts up to 255 printable ASCII characters, without spaces. A provider may have a narrower
+/// rule, which the code that reads the provider's responses enforces.
 package struct Subject: Sendable, Hashable, CustomStringConvertible {
     package let text: String
 
@@ -97,8 +98,8 @@ package struct Subject: Sendable, Hashable, CustomStringConvertible {
 
     /// A subject of a provider that numbers its users, as Facebook and Twitter do.
     ///
-    /// Nil unless the text is 1 to 64 ASCII digits, of which the first is not 0. Such providers count from 1. A 0
-    /// stands for no user in samples and in broken data, and leading zeros would give one id many texts.
+    /// Nil unless the text is 1 to 64 ASCII digits, of which the first is not 0. These providers count from 1. In
+    /// samples and in broken data, 0 stands for no user. With leading zeros, one id could be written as several texts.
     package init?(decimal text: String) {
         guard (1...64).contains(text.utf8.count), text.utf8.allSatisfy(\.isASCIIDigit),
             text.utf8.first != UInt8(ascii: "0")

@@ -39,7 +39,7 @@ package struct OperatorName: Sendable, Hashable, CustomStringConvertible {
 
 /// The author of a change, for the audit log.
 package struct ChangeAuthor: Sendable {
-    /// Who made the change: an operator's name, or a kind and a name such as `cli:` and the operating system's user.
+    /// The name of an operator; or a kind and a name, such as `cli:` and the name of the operating system's user.
     package let name: String
     /// The source of the change: an IP address, or the name of the host on which the command ran.
     package let source: String
@@ -63,7 +63,9 @@ package struct OperatorToken: Sendable {
         secret = Secret(Self.prefix + Base64URL.encode(bytes))
     }
 
-    /// Reads a received token; nil when the form is wrong, which saves a query of the database.
+    /// Reads a received token; nil when the form is wrong.
+    ///
+    /// The service then need not query the database.
     package init?(received text: some StringProtocol) {
         guard text.utf8.count == Self.prefix.utf8.count + 43, text.utf8.starts(with: Self.prefix.utf8),
             text.utf8.dropFirst(Self.prefix.utf8.count).allSatisfy(Base64URL.isCharacter)
@@ -155,9 +157,9 @@ package enum OperatorFactorDemand: String, Sendable, CaseIterable {
 }
 
 extension Failure {
-    /// The failure of a request that only a human may make but that carries a program's token.
+    /// The failure of a request that only a human may make, such as the creation of a token for a human.
     ///
-    /// The creation of a token for a human is such a request.
+    /// The request was sent with the token of a program.
     package static let personRequired = Failure(
         .operatorForbidden,
         """

@@ -33,7 +33,8 @@ package struct PageColor: Sendable, Equatable {
 
 /// A picture as a `data:` URL, which the page itself contains.
 ///
-/// The browser then requests the picture from no host. Another host would learn who sets a new password, and when.
+/// The browser then need not request the picture from another host, which would learn who sets a new password, and
+/// when.
 package struct PageLogo: Sendable, Equatable {
     /// The maximum number of bytes of the URL, which every page contains and every instance keeps in memory.
     package static let maxBytes = 16_384

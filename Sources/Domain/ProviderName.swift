@@ -96,7 +96,7 @@ package struct ProviderApp: Sendable {
     }
 }
 
-/// The rule for the subjects of a provider kind, which are the ids of users at the provider.
+/// The rule for the ids of users (subjects) at providers of one kind.
 package struct SubjectRule: Sendable {
     /// Whether subjects are decimal numbers.
     package let isDecimal: Bool

@@ -1,7 +1,7 @@
-/// The source of unguessable values, which tests replace by known ones.
+/// Creates values that nobody can guess.
 ///
-/// Random delays between retries need not be unguessable and do not come from this source, but from the system's
-/// generator.
+/// In tests, it returns known values. Random delays between retries may be guessed. They come from the generator of the
+/// operating system, not from here.
 package struct RandomSource: Sendable {
     private let fill: @Sendable (_ count: Int) -> [UInt8]
 

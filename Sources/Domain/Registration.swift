@@ -27,7 +27,7 @@ package enum SystemRole: String, Sendable, CaseIterable {
         self = status == .guest ? .guestUser : .authenticatedUser
     }
 
-    /// The role with a name, whose letters may be upper or lower case.
+    /// The role with this name, in upper or lower case; nil if there is none.
     package init?(name: String) {
         guard name.utf8.count <= 32,
             let found = Self.allCases.first(where: { $0.rawValue.lowercased().hasSameBytes(as: name.lowercased()) })

@@ -32,9 +32,11 @@ package struct SecondFactorPolicy: Sendable, Equatable {
     }
 
     package var demand = Demand.off
-    /// The roles whose users need a factor under `required`; empty for all users.
+    /// The roles whose users must have a second factor if `demand` is `required`; if the list is empty, all users must.
     package var roles: [String] = []
-    /// Providers that themselves ask for a second factor; this service asks for none after a login by them.
+    /// The providers that ask for a second factor themselves.
+    ///
+    /// After a login by one of these providers, the service asks for no second factor.
     package var exemptProviders: [ProviderName] = []
     /// The kinds of second factors that users can enrol and that logins accept.
     package var factors: [FactorKind] = [.totp, .recoveryCode]
@@ -47,7 +49,9 @@ package struct SecondFactorPolicy: Sendable, Equatable {
 
     package init() {}
 
-    /// The kinds of factors that a login asks for if the user has enrolled one.
+    /// The kinds of second factors for which logins ask; empty if logins ask for none.
+    ///
+    /// A login asks only for a factor that the user has enrolled.
     package var askedFor: [FactorKind] { demand == .off ? [] : factors.filter(\.standsAlone) }
 
     /// Returns whether a kind is accepted as a second factor.
@@ -111,7 +115,7 @@ package struct Factor: Sendable {
     package let kind: FactorKind
     /// The name that the user gave to the factor; nil if the user gave none.
     package let label: String?
-    /// The redacted address or number to which a code is sent.
+    /// The redacted address or number to which a code is sent; nil for a factor that needs no sent code.
     package let hint: String?
     /// How many recovery codes are left; nil for other kinds.
     package let codesLeft: Int?

@@ -14,7 +14,10 @@ package struct StoreMoment: Sendable, Equatable, ExpressibleByIntegerLiteral {
 
     package init(integerLiteral seconds: Int64) { self.init(seconds: seconds) }
 
-    /// Microseconds since 1970, limited to 64 bits without the two extremes, which PostgreSQL reads as infinity.
+    /// The time in microseconds since 1970, as a 64-bit integer.
+    ///
+    /// A time that is out of range becomes the nearest integer, but never the least or the greatest one: PostgreSQL
+    /// reads these two as infinity.
     package var sinceEpoch: Int64 {
         let (whole, overflow) = seconds.multipliedReportingOverflow(by: 1_000_000)
         let (sum, carry) = whole.addingReportingOverflow(microseconds)
@@ -26,7 +29,7 @@ package struct StoreMoment: Sendable, Equatable, ExpressibleByIntegerLiteral {
         StoreMoment(seconds: seconds.subtractingReportingOverflow(1).partialValue, microseconds: microseconds)
     }
 
-    /// Returns the time earlier by a duration, or by up to a microsecond more.
+    /// Returns the time that is earlier by this duration, and by up to a microsecond more.
     package func earlier(by duration: Duration) -> StoreMoment {
         let (back, fraction) = duration.components
         // A fraction of a microsecond is rounded up, so that all later events count as later.

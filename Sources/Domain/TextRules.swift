@@ -27,7 +27,9 @@ extension TextRule {
         )
     }
 
-    /// The rule for names of roles, which are plain because they are parts of paths.
+    /// The rule for names of roles.
+    ///
+    /// Names have only plain characters, since they are parts of paths.
     static let role = TextRule(
         "must be 1 to 100 letters, digits, -, _ or ., beginning with a letter or digit",
         schema: [
@@ -70,7 +72,9 @@ extension PropertyName {
 }
 
 extension ProviderName {
-    /// The rule for names of providers, which excludes `password`.
+    /// The rule for names of providers.
+    ///
+    /// The name `password` is not allowed.
     static let rule = TextRule(
         "must be the name of a provider",
         schema: [

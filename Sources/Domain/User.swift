@@ -77,7 +77,9 @@ package struct SessionToken: Sendable {
         secret = Secret(Base64URL.encode(bytes))
     }
 
-    /// Reads a received token; nil when the form is wrong, which saves a query of the database.
+    /// Reads a received token; nil when the form is wrong.
+    ///
+    /// The service then need not query the database.
     package init?(received text: some StringProtocol) {
         guard text.utf8.count == 43, text.utf8.allSatisfy(Base64URL.isCharacter) else { return nil }
         secret = Secret(String(text))

@@ -12,7 +12,8 @@ package enum UserColumn: Sendable, Equatable {
     case property(Property)
 }
 
-/// The filter of a query of users, in which every column exists and every value is of its column's type (decision D19).
+/// The condition of a query for users, after all checks: every column exists, and every value has the type of its
+/// column (decision D19).
 ///
 /// A column without a value (NULL) satisfies only `isNull`, as in SQL.
 package indirect enum UserFilter: Sendable, Equatable {
@@ -41,8 +42,8 @@ package indirect enum UserFilter: Sendable, Equatable {
     package enum Value: Sendable, Equatable {
         /// A value of the column's type.
         ///
-        /// The column `objectId` may be compared with a text that is not the form of an id. The comparison is then one
-        /// of texts, in which each id has the form that responses use.
+        /// For the column `objectId`, the value may be a text that is not a valid id. Ids are then compared as texts,
+        /// in the form that responses use.
         case property(PropertyValue)
         case objectID(ObjectID)
     }
@@ -71,7 +72,9 @@ package struct UserQuery: Sendable {
     ///
     /// Of all users whose values in these columns are equal, only the first is found.
     package var distinct: [UserColumn] = []
-    /// Properties that are not read, and so are nil in the users.
+    /// The properties that the query does not read.
+    ///
+    /// They are nil in the users that it returns.
     package var unread: Set<PropertyName> = []
     package var readsUndeclared = true
 

@@ -2,7 +2,7 @@
 
 /// The kind of a comparison by which an index of a column can find users.
 ///
-/// The first case is the kind that finds the fewest users.
+/// The kinds are in an order: the first one usually finds the fewest users.
 package enum LookUp: Int, Sendable, Comparable {
     case equality
     case list
@@ -43,7 +43,8 @@ package struct ColumnLookUp: Sendable, Equatable {
 extension UserFilter {
     /// The comparisons of the filter by which indexes can find users.
     ///
-    /// They are comparisons that `and` alone joins, so each holds for every user that the filter finds.
+    /// If the filter joins comparisons, it joins these only by `and`. Each of them therefore holds for every user that
+    /// the filter finds.
     package var lookUps: [ColumnLookUp] {
         switch self {
         case .all(let parts): parts.flatMap(\.lookUps)
@@ -83,7 +84,9 @@ extension UserFilter {
 }
 
 extension UserFilter.Value {
-    /// Whether the value is a time; equality with it is a range, since it stands for a whole millisecond.
+    /// Whether the value is a time.
+    ///
+    /// A comparison with a time by `=` searches a range, since the time stands for a whole millisecond.
     fileprivate var isMoment: Bool {
         guard case .property(.dateTime) = self else { return false }
         return true
@@ -128,9 +131,10 @@ extension UserQuery {
         return [UserOrder(by: lookUp.column, isDescending: false)]
     }
 
-    /// The properties for each of which an index would serve the search, sorted by name.
+    /// The properties without an index for which an index would make the search faster, sorted by name.
     ///
-    /// They are the properties that are looked up without an index, or else the property that decides the order.
+    /// They are the properties that the filter compares. If all of these have an index, it is the property by which the
+    /// users are sorted.
     package var propertiesToIndex: [PropertyName] {
         func unserved(_ lookUp: ColumnLookUp) -> PropertyName? {
             guard case .property(let property) = lookUp.column, property.type != .json, !lookUp.isServed else {

@@ -25,8 +25,8 @@ package enum Base64URL {
 
     /// Returns the decoded bytes; nil if the text is not their canonical encoding.
     ///
-    /// Not canonical are other characters, padding, an impossible length, and nonzero unused bits in the last
-    /// character.
+    /// An encoding is not canonical if it has other characters, padding, an impossible length, or nonzero unused bits
+    /// in the last character.
     package static func decode(_ text: some Sequence<UInt8>) -> [UInt8]? {
         // This generic function is not specialized for callers in other modules. So it does no work for each byte.
         text.withContiguousStorageIfAvailable(decode(bytes:)) ?? Array(text).withUnsafeBufferPointer(decode(bytes:))

@@ -27,7 +27,7 @@ extension UInt8 {
 extension String {
     /// Whether both texts have the same UTF-8 bytes.
     ///
-    /// Unlike `==`, this takes linear time and ignores canonical equivalence.
+    /// Unlike `==`, this takes linear time, and texts that are only canonically equivalent are different.
     package func hasSameBytes(as other: String) -> Bool {
         guard utf8.count == other.utf8.count else { return false }
         // Almost all texts are in contiguous memory. Comparing the memory is several times as fast as comparing the

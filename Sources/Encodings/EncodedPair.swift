@@ -15,8 +15,8 @@ package struct EncodedPair: Sendable {
     ///
     /// - Parameters:
     ///   - text: The part after the `?`, or a whole form.
-    ///   - max: The maximum number of pairs. If there are more, one more is returned, and the rest of the text is not
-    ///     split.
+    ///   - max: The maximum number of pairs. If the text has more, `max + 1` pairs are returned, so that the caller can
+    ///     see it.
     ///   - longest: The maximum number of bytes in a decoded value.
     /// - Returns: The pairs in their order.
     package static func read(_ text: String, max: Int, longest: Int = .max) -> [EncodedPair] {

@@ -10,10 +10,11 @@ package enum DialogReply {
     package enum Refusal: Sendable, Equatable {
         /// The user cancelled the login.
         case cancelled
-        /// A temporary error of Facebook, with Facebook's error code if the redirect has one.
+        /// A temporary error of Facebook; `code` is Facebook's error code, or nil if the redirect has none.
         case trouble(code: Int64?)
-        /// Facebook refuses the app or the parameters of the dialog, with Facebook's error code if the redirect has
-        /// one.
+        /// Facebook refuses the app, or the parameters of the dialog.
+        ///
+        /// `code` is Facebook's error code, or nil if the redirect has none.
         case app(code: Int64?)
     }
 

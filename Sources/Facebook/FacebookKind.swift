@@ -6,16 +6,16 @@ package import Providers
 package import SignedTokens
 
 extension ProviderName {
-    /// The name of the provider kind.
+    /// The name of the provider kind Facebook.
     ///
-    /// It is also the usual name of a provider of this kind.
+    /// A provider of this kind usually has the same name.
     package static let facebook = ProviderName(known: "facebook")
 }
 
 /// The provider kind for Facebook.
 ///
-/// Its providers accept access tokens, authorization codes and ID tokens of Limited Login. They also open Facebook's
-/// login dialog themselves.
+/// A provider of this kind accepts access tokens, authorization codes and ID tokens of Limited Login. The service can
+/// also send a browser to Facebook's login dialog itself.
 package struct FacebookKind: ProviderKind {
     package let name = ProviderName.facebook
     package let title = FacebookProvider.title
@@ -53,7 +53,10 @@ package struct FacebookKind: ProviderKind {
 
     private static let login = "Facebook Login, Settings"
 
-    /// The text that Facebook sends when the operator registers the webhook, as the operator entered it at Facebook.
+    /// The secret option with the verify token of the webhook.
+    ///
+    /// The operator chooses the token, and enters it here and at Facebook. Facebook sends it when the webhook is
+    /// registered.
     static let verifyToken = SecretOption(
         name: "webhookVerifyToken",
         "Webhook verify token",

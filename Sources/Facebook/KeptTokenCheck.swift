@@ -5,13 +5,13 @@ import Providers
 /// Decides from Facebook's responses about a kept access token whether the token and the user's identity are still
 /// valid.
 ///
-/// The rules of a login apply (`AccessTokenCheck`). In addition, the token must belong to the user of the identity. A
-/// token that a login would refuse is revoked, invalid, or in an unknown state. The token is still valid if only the
-/// access to the user's data has expired.
+/// The rules of a login apply (`AccessTokenCheck`). In addition, the token must belong to the user of the identity. If
+/// a login would refuse the token, the verdict is revoked, invalid or unknown. There is one exception: a token remains
+/// valid if only the access to the user's data has expired.
 ///
 /// The check is a pure function of the responses.
 struct KeptTokenCheck: Sendable {
-    /// The user's identity with which the service keeps the token.
+    /// The identity of the user to whom the kept token must belong.
     let identity: IdentityKey
     /// The app whose credentials were sent to Graph with the token.
     let app: ProviderApp

@@ -170,8 +170,10 @@ package struct CodeDelivery: Sendable {
 }
 
 extension CodeDelivery.Purpose {
-    /// Returns the rate limits that apply only to codes for an enrolment: one for the user, and one for the telephone
-    /// number or address.
+    /// Returns the counters for a code that enrols a factor: one for the user, and one for the telephone number or
+    /// address.
+    ///
+    /// Returns none for any other code.
     fileprivate func counts(to target: String) -> [AttemptCount] {
         guard case .enrolment(let user) = self else { return [] }
         return [

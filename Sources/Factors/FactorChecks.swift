@@ -122,10 +122,11 @@ package final class FactorChecks: Sendable {
     /// Checks a user's response against a second factor.
     ///
     /// Every check of a user's factor goes through this method, so none bypasses the limits. There are three limits: of
-    /// the factor, of the source and of the occasion. The limit of the factor counts each response that can be guessed,
-    /// before the check and across all instances; a right response no longer counts once its use is recorded. The other
-    /// two limits count only wrong responses, after the check. So concurrent attempts may exceed the limits of source
-    /// and occasion, but never that of the factor. A passkey of another user counts against none of the limits.
+    /// the factor, of the source and of the occasion. The limit of the factor counts each response that an attacker
+    /// could guess, before the check and across all instances. A right response is no longer counted once its use is
+    /// recorded. The other two limits count only wrong responses, after the check. So concurrent attempts may exceed
+    /// the limits of source and occasion, but never that of the factor. A passkey of another user counts against none
+    /// of the limits.
     ///
     /// - Parameters:
     ///   - response: The response of the user.
@@ -133,8 +134,8 @@ package final class FactorChecks: Sendable {
     ///   - user: The id of the user.
     ///   - factors: The valid factors, if they differ from the user's present factors.
     ///   - occasion: The operation that needs the factor, such as a login or a step-up.
-    ///   - use: The use of the factor. Each use has a count of its own. So an attacker who has the password and guesses
-    ///     codes at logins does not lock the user out of step-ups and mailed links.
+    ///   - use: The use of the factor. Wrong responses are counted for each use separately. So an attacker who has the
+    ///     password and guesses codes at logins does not lock the user out of step-ups and mailed links.
     ///   - source: The source of the request.
     ///   - loaded: The application.
     /// - Returns: The checked factor. The caller must record its use in the transaction that completes the login,
@@ -209,14 +210,16 @@ package final class FactorChecks: Sendable {
         return factor.id
     }
 
-    /// Checks the passkey of a login without a user name; the authenticator must have verified its user.
+    /// Checks the passkey of a login by a passkey alone.
     ///
     /// - Parameters:
     ///   - credential: The credential from the authenticator.
     ///   - occasion: The operation that needs the factor, such as a login or a step-up.
-    ///   - isRepeated: Whether the credential has already logged in for the same occasion, and so was checked before.
+    ///   - isRepeated: Whether the request is a retry. Then the signature of the credential is not checked, since the
+    ///     first request has used it up.
     ///   - application: The application of the user.
-    /// - Returns: The user of the passkey, and the factor. The write of the login uses the factor up.
+    /// - Returns: The user of the passkey, and the factor. The caller must record the use of the factor when it writes
+    ///   the login.
     /// - Throws: `second_factor_invalid`, for every reason alike.
     package func checkLogin(
         by credential: JSONValue,
@@ -302,7 +305,7 @@ extension AttemptCount {
     /// Returns the counters of wrong codes: one for the source of the request, and one for the login, step-up or
     /// enrolment.
     ///
-    /// The counter of the factor is separate.
+    /// The counter of the factor is not among them.
     static func failures(for occasion: FactorOccasion, from source: RequestSource) -> [AttemptCount] {
         [
             AttemptCount(for: source.attemptKey, by: .source),
@@ -312,13 +315,13 @@ extension AttemptCount {
 }
 
 extension AttemptRefusal {
-    /// The position of the counter for one login, step-up or enrolment in the result of
-    /// `AttemptCount.failures(for:from:)`.
+    /// The index of one counter in the result of `AttemptCount.failures(for:from:)`: the counter for the login, step-up
+    /// or enrolment.
     private static let occasion = 1
 
-    /// The error for a refused code.
+    /// The error for a code that was refused because of too many wrong codes.
     ///
-    /// After too many wrong codes for one login or step-up, that login or step-up has ended. After too many for a
+    /// If there were too many for one login or step-up, that login or step-up has ended. If there were too many for a
     /// factor or a source, the user can try again later.
     fileprivate var failure: Failure {
         guard position != Self.occasion else {

@@ -20,7 +20,7 @@ struct FactorDraft: EncryptedInTransit {
     let secret: Secret?
     /// The random bytes of this enrolment.
     ///
-    /// The code that is sent, or the passkey challenge, is derived from them.
+    /// The service derives the one-time code or the passkey challenge from them.
     let occasion: FactorOccasion
     let endsAt: Int64
 

@@ -42,7 +42,7 @@ package struct EnrolmentRequest: Sendable {
 package struct FactorOwnership: Sendable {
     /// The id of the user, who may not exist yet.
     package let id: ObjectID
-    /// The user; nil if the login that enrols the factor has not created the user yet.
+    /// The user; nil if the factor is for a login that has not created its user yet.
     package let user: User?
     /// The hash of the session or the pending login that enrols the factor.
     package let owner: [UInt8]
@@ -74,7 +74,7 @@ package struct FactorOwnership: Sendable {
 
 /// An enrolment that has begun, with the data that the user needs to confirm the factor.
 package struct PendingEnrolment: Sendable {
-    /// The factor's id until the confirmation.
+    /// The id by which the client confirms the factor: the encrypted draft of the factor.
     package let id: Secret
     package let kind: FactorKind
     /// The `otpauth://…` URL with which an authenticator app adds the account; nil for other factors.
@@ -167,9 +167,9 @@ package final class FactorEnrolment: Sendable {
         return try begun(draft, for: person, in: application)
     }
 
-    /// Returns the data of an enrolment that has already begun, so that the user can try to confirm the factor again.
+    /// Returns the data of an enrolment again, so that the user can make another attempt to confirm the factor.
     ///
-    /// - Throws: `not_found` under the same conditions as `confirm`.
+    /// - Throws: `not_found` if another session or login began the enrolment, or if it has expired.
     package func begun(
         _ id: String,
         for person: FactorOwnership,
@@ -193,9 +193,9 @@ package final class FactorEnrolment: Sendable {
         )
     }
 
-    /// Checks the user's confirmation of a factor that is being enrolled, and returns the new factor.
+    /// Checks the response with which the user confirms a new factor, and returns the factor, which is not stored yet.
     ///
-    /// - Throws: `not_found` if another session or login began the enrolment, or if it has expired;
+    /// - Throws: `not_found` if another session or login began the enrolment, or if the enrolment has expired;
     ///   `factor_not_offered` if the application no longer offers the kind; `second_factor_invalid`, `passkey_invalid`,
     ///   `too_many_attempts`.
     package func confirm(
@@ -249,11 +249,10 @@ package final class FactorEnrolment: Sendable {
         }
     }
 
-    /// Counts an attempt to enter the code that was sent for an enrolment, against the same limits as wrong codes of
-    /// logins.
+    /// Counts an attempt to enter the code that was sent to enrol a telephone or a mailbox.
     ///
-    /// The right code shows that the user has the telephone or the mailbox, so an attacker must not be able to guess
-    /// it.
+    /// The counters are the same as for wrong codes at logins. Without the limit, an attacker could guess the code and
+    /// enrol a telephone or a mailbox of another human.
     private func countGuess(
         for draft: FactorDraft,
         from source: RequestSource,

@@ -13,8 +13,8 @@ package import Store
 /// The random bytes of one login, step-up or enrolment, from which the codes and challenges of second factors are
 /// derived.
 ///
-/// Because sent codes and passkey challenges are derived from these bytes, the database does not store them, and they
-/// are valid only for this login, step-up or enrolment.
+/// The sent codes and the passkey challenges are computed from these bytes. So the database need not store them, and
+/// they are valid only for this login, step-up or enrolment.
 package struct FactorOccasion: Sendable {
     /// 32 random bytes, which leave the service only in encrypted form.
     package let bytes: [UInt8]
@@ -58,6 +58,6 @@ package struct CheckedFactor: Sendable {
     package let isUserVerified: Bool
     /// The key (a SHA-256) under which the attempt was counted; nil if the response cannot be guessed.
     ///
-    /// When the use of the factor is recorded, the attempt no longer counts.
+    /// The transaction that records the use of the factor also subtracts the attempt from that counter.
     package let guess: [UInt8]?
 }

@@ -55,12 +55,12 @@ package struct OperatorFactors: Sendable {
         max: FactorEnrolment.max
     )
 
-    /// The kinds that operators can enrol.
+    /// The kinds of factors that operators can enrol.
     private var kinds: [FactorKind] {
         realm.relyingParty == nil ? [.totp, .recoveryCode] : [.totp, .recoveryCode, .passkey]
     }
 
-    /// Returns the factors of the requesting operator, and the kinds that operators can enrol.
+    /// Returns the second factors of the requesting operator, and the kinds of factors that operators can enrol.
     package func list(
         of caller: CallingOperator
     ) async throws(Failure) -> (factors: [Factor], offered: [FactorKind]) {
@@ -264,10 +264,10 @@ package struct OperatorFactors: Sendable {
     }
 }
 
-/// The kinds of codes of an operator's second factor for which failed attempts are counted.
+/// The kind of a code that an operator sends as second factor.
 ///
-/// The attempts are counted for each operator. A count for each token would limit nothing, since the holder of one
-/// token can make more tokens. Recovery codes have a count of their own, so they remain usable after too many wrong
+/// Failed attempts are counted for each kind. The counters belong to the operator, not to the token: the holder of one
+/// token can make more tokens. Since each kind has its own counter, recovery codes remain usable after too many wrong
 /// six-digit codes.
 private enum GuessedCode: String, CaseIterable {
     case sixDigits

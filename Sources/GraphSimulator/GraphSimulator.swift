@@ -128,9 +128,9 @@ extension GraphSimulator {
         }
     }
 
-    /// Returns an app's access token, as the grant type `client_credentials` returns it: `id|` and 27 characters.
+    /// Returns the app token of an app in the form that the grant type `client_credentials` returns.
     ///
-    /// Returns `nil` for an unknown app.
+    /// The form is the app id, `|`, and 27 characters. Returns `nil` for an unknown app.
     public func appToken(of app: String) -> String? {
         simulation.update { state, _ in state.world.apps[app].map(TokenText.app) }
     }
@@ -162,11 +162,12 @@ extension GraphSimulator {
         return try simulation.update { state, now throws(DataError) in try state.world.code(request, now: now) }
     }
 
-    /// Makes an ID token, such as `idToken(person: "ann", nonce: "n", claims: ["aud": "1", "nonce": nil])`.
+    /// Makes an ID token for a user of the simulator.
     ///
-    /// With the defaults, the token is like one from Facebook. `claims` changes the token's claims, and `header`
-    /// changes the members of its header: a value replaces or adds a member, and `nil` removes it. `scopes` are the
-    /// permissions whose claims the token contains. By default, these are the user's permissions.
+    /// An example is `idToken(person: "ann", nonce: "n", claims: ["aud": "1", "nonce": nil])`. With the defaults, the
+    /// token is like one from Facebook. `claims` changes the token's claims, and `header` changes the members of its
+    /// header: a value replaces or adds a member, and `nil` removes it. `scopes` decides which claims about the user
+    /// the token contains. By default, these are the claims for the permissions that the user has granted.
     ///
     /// - Throws: ``DataError`` if the user, the app or the key does not exist.
     public func idToken(
@@ -185,7 +186,7 @@ extension GraphSimulator {
         }.signed()
     }
 
-    /// Publishes a new signing key and removes the oldest one from the JWKS.
+    /// Generates a signing key, and publishes it in the JWKS in place of the older of the two published keys.
     ///
     /// The generation of an RSA key takes about 100 ms on the caller's thread.
     ///
@@ -209,7 +210,9 @@ extension GraphSimulator {
         set(\.apps, app.id, app)
     }
 
-    /// Changes an app; returns whether it exists.
+    /// Changes an app.
+    ///
+    /// Returns `false` if no app has this id.
     @discardableResult
     public func update(app id: String, _ change: @Sendable (inout App) -> Void) -> Bool {
         update(\.apps, id, change)
@@ -249,16 +252,17 @@ extension GraphSimulator {
         set(\.people, key, nil)
     }
 
-    /// Simulates that a version of the Graph API removed a field of the User node.
+    /// Simulates that Facebook removed a field of the User node in a version of the Graph API.
     ///
-    /// If the field has been removed already, this method changes the version of the removal.
+    /// If the simulator's data contains a removal of this field already, the new removal replaces it.
     public func put(_ field: RemovedField) {
         set(\.removedFields, field.name, field)
     }
 
-    /// Adds or replaces an item in a list of the simulator's data, or removes the item if `item` is `nil`.
+    /// Adds or replaces the item with the given key in a list of the simulator's data.
     ///
-    /// Returns whether the list contained an item with this key before.
+    /// If `item` is `nil`, this method removes the item with this key instead. Returns whether the list contained an
+    /// item with this key before.
     @discardableResult
     private func set<Item: Keyed>(_ items: WritableKeyPath<World, [Item]>, _ key: String, _ item: Item?) -> Bool {
         simulation.update { state, _ in
@@ -362,7 +366,9 @@ extension GraphSimulator {
         simulation.update { _, now in now }
     }
 
-    /// Moves the simulated time forwards, or backwards by a negative number.
+    /// Moves the simulated time forwards.
+    ///
+    /// A negative number of seconds moves it backwards.
     public func advanceClock(bySeconds seconds: Int) {
         simulation.update { state, _ in state.offset += seconds }
     }
@@ -409,17 +415,17 @@ extension GraphSimulator {
         simulation.update { state, _ in state.log.counters }
     }
 
-    /// Empties the log of requests and sets the counters to zero.
+    /// Empties the log of requests, and sets the counters to zero.
     ///
-    /// The number of open connections stays.
+    /// Only the counter of open connections keeps its value.
     public func clearRequests() {
         simulation.update { state, _ in state.log.clear() }
     }
 
-    /// Restores the initial state.
+    /// Restores the state that the simulator had at the start.
     ///
-    /// The data is the dataset's again, there are no faults, the log is empty, and the simulated time is the clock's
-    /// time.
+    /// The data is that of the dataset again, all faults are removed, the log is empty, and the simulated time follows
+    /// the clock again.
     ///
     /// - Throws: No error in practice, since the dataset was valid at the start.
     public func reset() throws(DataError) {

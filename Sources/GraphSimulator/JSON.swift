@@ -3,8 +3,8 @@ import Encodings
 extension GraphSimulator {
     /// A JSON value that keeps the order of its members.
     ///
-    /// In Graph's responses, this order is fixed. Literals of every kind convert to a value: `["id": "1", "age_range":
-    /// ["min": 21]]`.
+    /// In Graph's responses, this order is fixed. A Swift literal can stand for a value, such as `["id": "1",
+    /// "age_range": ["min": 21]]`.
     public struct JSON: Sendable, Equatable {
         private(set) var value: JSONValue
 
@@ -20,7 +20,8 @@ extension JSON {
 
     /// The limits of the parser.
     ///
-    /// The parser accepts the escape `\u0000` in strings, so that a test can simulate a malicious Graph with it.
+    /// The parser also accepts the escape `\u0000` in strings, since a test may configure the simulator to send this
+    /// character.
     private static let limits = {
         var limits = JSONLimits(bytes: 16 << 20, depth: 64, members: 1 << 20, keyBytes: 65_536, asciiKeys: false)
         limits.readsEscapedNUL = true
@@ -140,7 +141,10 @@ extension JSON {
         return bytes
     }
 
-    /// The JSON text with only the escapes that JSON requires, as responses on the simulator's control port contain it.
+    /// The JSON text with only the escapes that JSON requires.
+    ///
+    /// Responses of the simulator's control port have this form. In contrast, ``graphText`` has further escapes, as
+    /// Facebook's responses do.
     var plainText: String { value.text }
 
     private static func append(_ value: JSONValue, to bytes: inout [UInt8]) {

@@ -31,12 +31,12 @@ struct JSONReader {
         return text
     }
 
-    /// Reads the key that identifies an item, from a member of the object or else from the path of a control request.
+    /// Reads the key that identifies an item, such as a user.
     ///
-    /// The parameter `address` is the key in the path.
+    /// The key is the member `name` of the object or, if this member is absent, the parameter `address`. `address` is
+    /// the key in the path of a control request.
     ///
-    /// - Throws: ``DataError`` if the key is missing or longer than 128 bytes, or if the member and the path have
-    ///   different keys.
+    /// - Throws: ``DataError`` if the key is missing or longer than 128 bytes, or if the member and `address` differ.
     mutating func key(_ name: String, address: String?) throws(DataError) -> String {
         guard let key = try string(name) ?? address, (1...128).contains(key.utf8.count) else {
             throw failure(name, "expected a name of 1 to 128 bytes")
@@ -45,7 +45,9 @@ struct JSONReader {
         return key
     }
 
-    /// Reads a string member that must be the raw value of an enumeration's case; `nil` if the member is absent.
+    /// Reads a string member, and returns the case of an enumeration that has this string as its raw value.
+    ///
+    /// Returns `nil` if the member is absent.
     mutating func word<Word>(
         _ name: String,
         of type: Word.Type = Word.self
@@ -108,7 +110,7 @@ struct JSONReader {
         try read(name, "an object") { $0.members }
     }
 
-    /// Reads a member of any type by the given closure; `nil` if the member is absent.
+    /// Reads a member with a closure that parses the member's value; `nil` if the member is absent.
     mutating func object<Value>(
         _ name: String,
         _ read: (JSON, _ path: String) throws(DataError) -> Value

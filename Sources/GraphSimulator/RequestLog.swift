@@ -11,7 +11,7 @@ extension GraphSimulator {
             case pending
             /// A response was sent completely.
             case answered(status: Int)
-            /// A fault ended or stopped the exchange before the response was complete.
+            /// A fault interrupted the exchange before the response was complete.
             case interrupted
             /// The client disconnected before the response.
             case abandoned
@@ -58,13 +58,15 @@ extension GraphSimulator {
         }
     }
 
-    /// The numbers of connections, requests and responses since the start of the simulator or the last reset.
+    /// The numbers of connections, requests and responses since the counters were last set to zero.
+    ///
+    /// The counters begin at zero when the simulator starts.
     public struct Counters: Sendable, Equatable {
         /// The number of connections accepted.
         public internal(set) var connections = 0
         /// The number of connections that are open now.
         ///
-        /// A reset of the counters does not change this number.
+        /// This number stays the same when the other counters are set to zero.
         public internal(set) var openConnections = 0
         /// The number of requests received completely.
         public internal(set) var requests = 0

@@ -92,11 +92,11 @@ extension GraphSimulator {
         public var to: String
         /// The text that the telephone shows.
         public var text: String
-        /// The code in the text, if there is one.
+        /// The one-time code that the text contains; `nil` for a message with a link.
         public var code: String?
-        /// The link in the text, if there is one.
+        /// The URL that the text contains; `nil` for a message with a code.
         public var link: String?
-        /// The language as two letters, if the sender gave it.
+        /// The code of the text's language, such as `en`; `nil` if the sender did not name the language.
         public var language: String?
         /// The simulated time of arrival in Unix seconds.
         public var time: Int

@@ -13,7 +13,7 @@ final class Simulation: Sendable {
         var offset = 0
     }
 
-    /// The response to a request, and the faults that change how the connection sends it.
+    /// The response to a request, with the faults that strike the request.
     struct Plan: Sendable {
         let number: Int
         let reply: GraphReply
@@ -49,10 +49,10 @@ final class Simulation: Sendable {
         return try result.get()
     }
 
-    /// Restores the initial state.
+    /// Restores the state that the simulator had at the start.
     ///
-    /// The data is the dataset's again, there are no faults, the log is empty, and the simulated time is the clock's
-    /// time.
+    /// The data is that of the dataset again, all faults are removed, the log is empty, and the simulated time follows
+    /// the clock again.
     func reset() throws(DataError) {
         let world = try World(dataset, now: clock())
         state.withLockedValue { state in
@@ -63,9 +63,9 @@ final class Simulation: Sendable {
         }
     }
 
-    /// Publishes a newly generated signing key for ID tokens, which retires the older published key.
+    /// Generates a signing key for ID tokens, and publishes it in place of the older of the two published keys.
     ///
-    /// The lock is not held during the generation.
+    /// The lock is not held during the generation, which takes about 100 ms.
     ///
     /// - Returns: The new key's `kid`.
     func rotateKeys() throws -> String {
@@ -74,10 +74,10 @@ final class Simulation: Sendable {
         return key.kid
     }
 
-    /// Counts a new connection and returns the number of the connection.
+    /// Counts a new connection, and decides whether a fault interrupts it.
     ///
-    /// If a fault interrupts the connection, the method also returns when and how it does so; otherwise `fault` is
-    /// `nil`.
+    /// - Returns: The number of the connection. `fault` says when and how the connection is interrupted; it is `nil` if
+    ///   the connection is not interrupted.
     func accept() -> (number: Int, fault: (moment: Fault.Moment, manner: Fault.Manner)?) {
         state.withLockedValue { state in (state.log.open(), state.faults.verdictOnConnection()) }
     }

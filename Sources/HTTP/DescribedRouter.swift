@@ -43,7 +43,7 @@ package final class DescribedRouter {
 }
 
 extension ServerAddress {
-    /// The default address of the public listener.
+    /// The default base URL of the public listener.
     package static let local = "http://127.0.0.1:8080"
     package static let root = ServerAddress(local)
     package static let page = ServerAddress(pages, variables: [application])

@@ -3,7 +3,7 @@ package import Encodings
 package import HTTPTypes
 package import Hummingbird
 
-/// The rules by which one protocol of the service turns a failure into the status and body of a response.
+/// Turns a failure into the status and body of a response, as one protocol of the service requires.
 package protocol ErrorTable: Sendable {
     func status(of reason: Failure.Reason) -> HTTPResponse.Status
 
@@ -24,7 +24,8 @@ extension ErrorTable {
         return .json(writer, status: status(of: failure.reason), headers: headers)
     }
 
-    /// Returns the seconds for `Retry-After`, by default 1; nil for a status after which no retry helps.
+    /// Returns the value of `Retry-After` in seconds, by default 1; nil unless the status means that a retry may
+    /// succeed.
     package func retryAfter(_ failure: Failure) -> String? {
         let passing: [HTTPResponse.Status] = [.serviceUnavailable, .gatewayTimeout, .tooManyRequests]
         return passing.contains(status(of: failure.reason)) ? String(failure.retryAfter ?? 1) : nil

@@ -4,10 +4,10 @@ import Domain
 // The schemas of failures, with the details that use cases fill in.
 
 extension Schema {
-    /// Returns the schema of a failure's body, as a `NumberedErrorTable` writes it.
+    /// Returns the schema of the response body that a `NumberedErrorTable` writes for a failure.
     ///
     /// - Parameters:
-    ///   - further: Optional members of `errorData`, beside the common ones, that only one listener's failures have.
+    ///   - further: Further optional members of `errorData`, which only the failures of one listener have.
     ///   - problem: The schema of an element of `problems`, the list for a failure with several problems.
     /// - Returns: The schema.
     package static func problem(optional further: KeyValuePairs<String, Schema>, each problem: Schema) -> Schema {
@@ -55,6 +55,6 @@ extension Schema {
 
     package static let propertyType = Schema.cases(of: PropertyType.self).named("PropertyType")
 
-    /// The reasons why the service leaves out a field of the profile that a provider sent.
+    /// The schema of the reason why the service leaves out a field of the profile that a provider sent.
     package static let leftOut = oneOf("tooLong", "controlCharacters", "notAnEmail", "notAURL", "credential")
 }

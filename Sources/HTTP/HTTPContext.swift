@@ -8,7 +8,7 @@ package protocol HTTPContext: RequestContext where Source == ApplicationRequestC
     var requestID: String { get }
     /// The network address of the connection's peer, regardless of HTTP headers.
     var remoteAddress: SocketAddress? { get }
-    /// The source of the request, as `PeerMiddleware` has determined it.
+    /// The source of the request (the client's network address), as `PeerMiddleware` has determined it.
     var peer: PeerAddress { get set }
 }
 

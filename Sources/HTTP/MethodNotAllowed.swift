@@ -6,10 +6,10 @@ package import Hummingbird
 
 /// Throws `method_not_allowed` if the path of a request has routes, but none for the request's method.
 ///
-/// The failure lists the allowed methods. Its message also suggests a similar path, if one exists: it must differ from
-/// the requested path in a single segment. If the requested path itself has no routes, but a similar path exists, the
-/// middleware throws `not_found` with the suggestion. The middleware must be added after all routes: then the router
-/// calls it only for requests that match none of them.
+/// The failure lists the allowed methods. Its message suggests another path if that differs from the requested path in
+/// one segment, and the two segments are similar. If the requested path has no routes, but there is a path to suggest,
+/// the middleware throws `not_found` with the suggestion. The middleware must be added after all routes: then the
+/// router calls it only for requests that match none of them.
 package struct MethodNotAllowed<Context: RequestContext>: RouterMiddleware {
     /// A path that has routes, with the HTTP methods of these routes.
     private struct Entry {
@@ -22,7 +22,7 @@ package struct MethodNotAllowed<Context: RequestContext>: RouterMiddleware {
 
     // Computed once, since attackers can request unknown paths as often as they like.
     private let entries: [Entry]
-    /// The first segments of all paths that do not begin with a parameter.
+    /// The first segments of all paths, except those paths that begin with a parameter.
     private let beginnings: [RouterPath.Element]
 
     package init(_ router: Router<Context>) {

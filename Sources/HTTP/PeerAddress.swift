@@ -24,7 +24,9 @@ package struct PeerAddress: Sendable {
         }
     }
 
-    /// The number of proxies in front of the public listener, each of which adds its client to `X-Forwarded-For`.
+    /// The number of trusted proxies in front of the public listener.
+    ///
+    /// Each trusted proxy adds the address of its client to `X-Forwarded-For`.
     package typealias TrustedProxies = Int
 
     package let network: Network

@@ -3,9 +3,9 @@ import HTTPTypes
 package import Hummingbird
 import Logging
 
-/// Determines the source and user agent of a request once, for rate limits and the log.
+/// Determines a request's source (the client's network address) and user agent once, for rate limits and the log.
 ///
-/// The field `source` of each log line of the request has the source.
+/// Each log line of the request has the source in its field `source`.
 package struct PeerMiddleware<Context: HTTPContext>: RouterMiddleware {
     private let trustedProxies: PeerAddress.TrustedProxies
 

@@ -4,10 +4,10 @@ import Logging
 
 /// Logs each request that is refused because of its sender.
 ///
-/// Such reasons are an unknown application or key, an invalid session, a missing right, or too many attempts. Each
-/// protocol calls this log in the one place through which all errors of its routes pass, so that no route can omit the
-/// log line. A route that responds with a web page calls the log itself. Code that has already logged a failure, such
-/// as a login, marks the failure as logged.
+/// Examples are requests with an unknown API key, with an invalid session, without a required right, or after too many
+/// attempts. Each protocol calls this log in the one piece of code through which all errors of its routes pass, so that
+/// every refusal is logged. A route that responds with a web page calls the log itself. Code that has already logged a
+/// failure, such as the code of a login, marks the failure as logged.
 package struct RefusalLog: Sendable {
     /// A function that returns a pseudonym for a secret, to be logged in place of the secret.
     ///
@@ -21,7 +21,7 @@ package struct RefusalLog: Sendable {
         self.pseudonym = pseudonym
     }
 
-    /// What is known about a request, for its log line; secrets appear there as pseudonyms.
+    /// The known facts about a request, for its log line, in which secrets appear as pseudonyms.
     package struct Facts: Sendable {
         package var application: ApplicationID?
         /// The API key as it was sent.

@@ -2,11 +2,11 @@ import HTTPTypes
 package import Hummingbird
 import Tracing
 
-/// Traces requests of a listener: those that belong to a client's trace, and those that the tracer chooses to record.
+/// Traces the requests of a listener: those that continue a client's trace, and those that the tracer chooses.
 ///
-/// The middleware continues the client's trace and starts a span for the request. So each log line has the trace's ids.
-/// The name of a span is the route's template; it contains no path, query, header or body. A request that is not traced
-/// costs nothing.
+/// The middleware starts a span for the request, so each log line has the ids of the trace and the span. The name of a
+/// span is the method and the route's template. It contains no path, query, header or body of the request. A request
+/// that is not traced costs nothing.
 package struct RequestSpans<Context: HTTPContext>: RouterMiddleware {
     private let listener: String
 

@@ -58,9 +58,10 @@ struct CSVFraming {
         }
     }
 
-    /// Returns the fields of a line and the error in the line; no fields at the end of the file.
+    /// Returns the fields of a line, and the error if the line has one.
     ///
-    /// `separator` is the separator of fields, or nil until the first separator is found.
+    /// At the end of the file, there are no fields. `separator` is the separator of fields, or nil until the first
+    /// separator is found.
     private static func fields(
         _ stream: inout ByteStream,
         _ separator: inout UInt8?

@@ -18,7 +18,8 @@ package struct IdentityPairs: Sendable {
     ///   - provider: The provider of all identities in the file.
     ///   - app: The app to which the ids at the provider belong.
     ///   - rule: The provider's rule for valid ids.
-    ///   - former: The system from which the users were imported, if the file has the ids of that system.
+    ///   - former: The system from which an earlier import took the users, if the file names users by their ids in that
+    ///     system.
     package init(
         of application: ApplicationID,
         at provider: ProviderName,
@@ -68,12 +69,12 @@ package struct IdentityPairs: Sendable {
     }
 }
 
-/// The ids at a provider that several users of a file claim.
+/// The ids at a provider that a file gives to several users.
 ///
-/// A property of an app may be written by its clients, so a user may have stored the id of another user. None of the
-/// claims counts then: the first record of the file may be the thief's.
+/// None of these users gets the id. A file may have the ids from a property that clients can write, so a user may have
+/// entered the id of another user. The first record with an id may thus be the wrong one.
 package struct RepeatedIdentities {
-    /// For each identity of the file, a hash of the user who claims it.
+    /// For each identity of the file, a hash of the user to whom the last record with the identity gives it.
     private var users: [Int: Int] = [:]
     private var repeated: Set<Int> = []
 
@@ -90,7 +91,7 @@ package struct RepeatedIdentities {
         if let other = users.updateValue(user, forKey: identity), other != user { repeated.insert(identity) }
     }
 
-    /// Returns why a record does not count; nil if only one user of the file claims the identity.
+    /// Returns why a record does not count; nil if the file gives its identity to only one user.
     package func refusal(of pair: IdentityPair) -> RecordRefusal? {
         guard repeated.contains(pair.identity.hashValue) else { return nil }
         return RecordRefusal(.identityTaken, "several users of the file have its subject")

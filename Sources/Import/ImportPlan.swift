@@ -117,12 +117,12 @@ package struct ImportPlan: Sendable {
 
     // MARK: Login methods
 
-    /// Adds the identity whose subject is the value of a member.
+    /// Adds an identity to the user, with the value of a member as the subject (the id at the provider).
     ///
-    /// Removes the member unless a property takes it.
+    /// If no property takes the member, it is removed from the fields.
     ///
-    /// - Throws: `identityNotTaken` for a value that cannot be an id, and for a user whom the source itself gives
-    ///   another id at the provider. Clients may have written the member.
+    /// - Throws: `identityNotTaken` for a value that cannot be an id, and if the export has another id of the user at
+    ///   the provider. Clients may have written the member.
     private func takeIdentity(
         at provider: ProviderName,
         from member: String,
@@ -147,6 +147,8 @@ package struct ImportPlan: Sendable {
     }
 
     /// Whether a property takes a member of a record.
+    ///
+    /// The mapping decides which members are taken. Without a mapping, a property takes the member of its own name.
     private func isTaken(_ member: String) -> Bool {
         if mapping != nil { return mappedFields.contains(FieldNames.folded(member)) }
         return application.properties.contains { $0.name.text.hasSameBytes(as: member) }
@@ -187,8 +189,10 @@ package struct ImportPlan: Sendable {
     /// Returns the login name of the user: the value of the property that the application uses for logins with a
     /// password.
     ///
-    /// The result is nil for a user who has an identity and no password. A user with neither has to reset the password
-    /// by mail, and therefore needs an address.
+    /// The result is nil for a user who has an identity and no password.
+    ///
+    /// - Throws: `noLoginMethod` for any other user without a login name. Also for a user who has neither an identity
+    ///   nor a password nor an address: such a user could not even reset the password by mail.
     private func login(
         of user: ImportedUser,
         _ given: GivenProperties,
@@ -251,12 +255,11 @@ package struct ImportPlan: Sendable {
         return (given, unmapped)
     }
 
-    /// Returns the members of a user's record that look like a credential or an identity, but that the import leaves
-    /// out.
+    /// Returns the members that look like a credential or an identity, but that the import leaves out.
     ///
-    /// No property takes these members. The operator has named each of them in the option `withoutMembers`.
+    /// No property takes these members, and the operator has named each of them in the option `withoutMembers`.
     ///
-    /// - Throws: `memberNotTaken` for the first member that no property takes and that the operator has not named.
+    /// - Throws: `memberNotTaken` if the operator has not named one of these members.
     private func leftOut(of user: ImportedUser) throws(RecordRefusal) -> [String] {
         let names = user.suspects.filter { user.fields[$0] == nil || !isTaken($0) }
         if let name = names.first(where: { !options.withoutMembers.contains($0) }) {

@@ -69,7 +69,7 @@ package enum ImportedHash: Sendable {
     case text(Secret)
     /// A hash of Firebase. Its parameters belong to the Firebase project.
     case firebase(hash: [UInt8], salt: [UInt8])
-    /// A digest of salt and password. The first value is the digest's name in lower case.
+    /// A digest of salt and password. The first value is the name of the hash function in lower case.
     case digest(String, hash: [UInt8], salt: [UInt8], saltIsBefore: Bool)
 }
 

@@ -39,7 +39,8 @@ package struct UnreadableFile: Error, Sendable, CustomStringConvertible {
 
 /// The records of a file, one after the other.
 ///
-/// After an error inside a record, the next record follows. After an error between records, none follows.
+/// If the content of a record is invalid, the stream continues with the next record. If the stream cannot tell where a
+/// record begins or ends, `next` throws an error.
 package struct RecordStream {
     /// The maximum size of a record in bytes.
     static let maxBytes = 1_048_576

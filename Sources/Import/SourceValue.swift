@@ -142,7 +142,7 @@ extension SourceValue {
     /// Returns a value in the form in which a client would send it for a property of the type.
     ///
     /// Times become milliseconds, days `YYYY-MM-DD`, and texts of a CSV file are parsed. A value that cannot be read
-    /// stays unchanged, and the later conversion refuses it.
+    /// stays unchanged. A later step refuses it.
     static func value(_ value: JSONValue, for type: PropertyType) -> JSONValue {
         switch type {
         case .dateTime: moment(value).map(JSONValue.integer) ?? value

@@ -60,7 +60,8 @@ enum Suspicion {
         }
     }
 
-    /// Returns whether a text begins like a hash with its algorithm: `$2b$10$…`, `{SSHA}…`, `pbkdf2_sha256$…`.
+    /// Returns whether a text looks like a hash that begins with its algorithm: `$2b$10$…`, `{SSHA}…`,
+    /// `pbkdf2_sha256$…`.
     private static func looksLikeHash(_ value: JSONValue) -> Bool {
         guard case .string(let text) = value, (20...1024).contains(text.utf8.count) else { return false }
         var rest = Array(text.utf8.prefix(24))[...]

@@ -16,9 +16,11 @@ struct AdaptiveLimit: Sendable {
     ///
     /// The limit gradually returns to this value while fewer requests run than the limit allows.
     let rest: Int
-    /// The delay of requests up to which the limit does not shrink.
+    /// The highest delay of requests that is acceptable.
+    ///
+    /// If all delays in an interval are longer, the limit shrinks.
     let target: Duration
-    /// How long delays are observed before the limit changes.
+    /// The time between two changes of the limit, in which delays are observed.
     let interval: Duration
 
     private(set) var limit: Int

@@ -9,7 +9,7 @@ package final class Admission: Sendable {
     package struct Settings: Sendable {
         /// The maximum number of concurrent logins.
         package var logins: Int
-        /// The range for the number of concurrent database writes by logins.
+        /// The minimum and the maximum of the limit on concurrent database writes by logins, which adapts to the load.
         ///
         /// The minimum keeps the connections busy. The maximum is the number of writes that the connections can have in
         /// flight.
@@ -90,16 +90,13 @@ package final class Admission: Sendable {
     private let state: NIOLockedValueBox<State>
     private let newRoom: @Sendable () -> WaitingRoom<Waiter>
 
-    /// The delay of scheduled tasks above which the machine counts as overloaded.
-    ///
-    /// The delay must last for half a second.
+    /// If scheduled tasks start later than this for half a second, the machine counts as overloaded.
     static let lateness: Duration = .milliseconds(100)
-    /// The delay of tasks on a request executor above which the executor counts as overloaded.
+    /// If a task on a request executor starts later than this, the executor counts as overloaded.
     ///
     /// Admitted requests then run on other threads.
     static let requestLateness: Duration = .milliseconds(50)
-    /// The duration of a database write above which the database counts as overloaded, if even the fastest writes
-    /// exceed it.
+    /// If even the fastest database writes take longer than this, the database counts as overloaded.
     static let writing: Duration = .milliseconds(250)
     /// The interval at which an instance checks for delayed tasks and for writes that have waited too long.
     static let lookInterval: Duration = .milliseconds(100)
@@ -299,9 +296,10 @@ package final class Admission: Sendable {
         }
     }
 
-    /// Measures how long a task waits for an executor, again and again until the task of the caller is cancelled.
+    /// Measures repeatedly how long a task waits for an executor, until the caller's task is cancelled.
     ///
-    /// If the wait is longer than `requestLateness`, the set `behind` contains the index of the executor.
+    /// `place` is the index of the executor. While the wait is longer than `requestLateness`, the set `behind` contains
+    /// this index.
     private func look(at executor: any TaskExecutor, _ place: Int) async {
         await Self.look { _ in
             let asked = ContinuousClock.now

@@ -32,10 +32,10 @@ struct Entrance: Sendable {
     ///
     /// It adapts to how late scheduled tasks start.
     private(set) var limit: AdaptiveLimit
-    /// The initial limit on the concurrent requests of an application.
+    /// The limit on the concurrent requests of an application at first, and whenever none of its requests are under
+    /// way.
     ///
-    /// The limit of an application begins with this value whenever the application has no requests under way. In that
-    /// state none of its writes wait.
+    /// Without requests under way, none of its writes wait.
     private let own: AdaptiveLimit
     private(set) var underWay = 0
     private var shares: [ApplicationID: Share] = [:]

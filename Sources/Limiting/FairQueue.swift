@@ -14,7 +14,7 @@ package final class FairQueue: Sendable {
     /// The error for an operation that arrives when the queue is full, or that has waited too long.
     private let refusal: Failure
 
-    /// The duration of operations above which an application counts as slow, if its operations permanently exceed it.
+    /// If all operations of an application take longer than this for some time, the application counts as slow.
     ///
     /// While other applications use the queue, a slow application may run fewer operations at the same time.
     static let slow: Duration = .milliseconds(250)

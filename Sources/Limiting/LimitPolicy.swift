@@ -27,7 +27,7 @@ package enum LimitedSubject: String, Sendable, CaseIterable {
     case application
 }
 
-/// The numbers of a rate limit: the requests in a unit of time, and the burst after a pause.
+/// A rate of requests: how many are allowed in a unit of time, and how many at once after a pause (the burst).
 package struct Rate: Sendable, Equatable {
     package enum Unit: String, Sendable, CaseIterable {
         case second = "s"
@@ -98,7 +98,9 @@ package struct LimitPolicy: Sendable, Hashable {
         self.subject = subject
     }
 
-    /// The name of the limit, such as `login.source`, which follows `FEDERATION_LIMIT_` in the setting's name.
+    /// The name of the limit, such as `login.source`.
+    ///
+    /// The environment variable `FEDERATION_LIMIT_LOGIN_SOURCE` then sets the rate of the limit.
     package var name: String { "\(operation.rawValue).\(subject.rawValue)" }
 
     /// All rate limits for which an instance counts requests in its memory, in the order in which they are checked.
@@ -111,9 +113,9 @@ package struct LimitPolicy: Sendable, Hashable {
 
     /// The rate if the operator has set none; nil for no limit.
     ///
-    /// A source may be a mobile carrier's gateway with thousands of users, or a crowd in a stadium that follows a link
-    /// on the screen. The default rates are far above the requests of any crowd. One machine handles such rates without
-    /// a noticeable effect on other sources.
+    /// Thousands of users may share one source, such as the gateway of a mobile carrier or the network of a stadium.
+    /// The default rates are far above what even such a source sends at once. One machine handles requests at these
+    /// rates without a noticeable effect on other sources.
     package var standard: Rate? {
         switch (operation, subject) {
         // How much an application may use is the operator's decision. The admission keeps one application from starving

@@ -9,7 +9,9 @@
 ///
 /// This type reads no clock: the caller passes the time in nanoseconds of a monotonic clock.
 package struct TokenBuckets: Sendable {
-    /// The key of a bucket: a hash of what is counted, keyed with a secret of the process.
+    /// The key of a bucket: a hash of the rate limit, the application, and the source or network.
+    ///
+    /// A secret of the process goes into the hash.
     package typealias Key = Int
 
     /// The time at which each bucket will be full again, in nanoseconds of a monotonic clock.
@@ -17,7 +19,7 @@ package struct TokenBuckets: Sendable {
     private var lastSweep: Int64 = .min
     private let max: Int
 
-    /// How many times as many requests the shared bucket of a rate limit admits as the bucket of one source.
+    /// The shared bucket of a rate limit admits this many times as many requests as the bucket of one source.
     ///
     /// All sources without a bucket use the shared bucket.
     static let newcomersShare: Int64 = 16

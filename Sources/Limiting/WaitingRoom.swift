@@ -106,13 +106,13 @@ struct WaitingRoom<Waiter: Sendable>: Sendable {
     }
 
     private(set) var limit: AdaptiveLimit
-    /// The minimum of the limit on the running operations of one application, however slow its writes are.
+    /// The limit on the running operations of one application is at least this number, even if its writes are slow.
     ///
-    /// It applies while there are other applications.
+    /// The limit applies only while there are other applications.
     private let minOfOne: Int
     /// Whether an application may hold at most three quarters of the places for running operations.
     ///
-    /// With it, an application that arrives later finds a place at once, even if another one was alone before.
+    /// If true, an application that arrives later finds a place at once, even if another one was alone before.
     private let sparesPlaces: Bool
     /// How long an operation waits for its turn if the caller gives no deadline.
     private let timeout: Duration

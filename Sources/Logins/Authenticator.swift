@@ -46,7 +46,7 @@ final class AuthenticatedLogin: Sendable {
     let once: SingleUse?
     /// The second factor that finishes a pending login.
     let factor: FactorProof?
-    /// The id of the user if this login creates one; nil for a random id.
+    /// The id of the user if this login creates the user; nil if the login chooses a random id.
     let freshID: ObjectID?
     /// The invitation that a new user presented in an earlier step of the login.
     let invitation: InvitationToken?
@@ -68,8 +68,8 @@ final class AuthenticatedLogin: Sendable {
     }
 }
 
-/// Verifies the credential with which a user logs in by a provider, and then calls a closure that writes the login to
-/// the database.
+/// Verifies the credential that a provider issued to a user, then calls a closure that writes the login to the
+/// database.
 package struct Authenticator: Sendable {
     let store: Store
     let directory: ApplicationDirectory
@@ -91,12 +91,12 @@ package struct Authenticator: Sendable {
         self.random = random
     }
 
-    /// Verifies the credential of a login by a provider, and calls `write`, which writes the user to the database.
+    /// Verifies the credential that a provider issued for a login, and calls `write`, which writes the login.
     ///
-    /// The write uses the current configuration of the application. If the configuration changes during the write, the
-    /// write is repeated until the login's deadline. The credential is verified again only if the application now needs
-    /// other fields of the profile, or if the application's options for the provider have changed. A credential that is
-    /// used up is never verified again.
+    /// If the application's configuration changes before the write is complete, calls `write` again with the new
+    /// configuration, until the login's deadline. Then the credential is verified again only if the application now
+    /// needs other fields of the profile, or if the application's options for the provider have changed. A credential
+    /// that the provider accepts only once is never verified again.
     func withAuthentication<Result>(
         of attempt: LoginAttempt,
         write: (AuthenticatedLogin, LoginPlan, LoginAttempt) async throws(Failure) -> StatementOutcome<Result>
@@ -127,9 +127,9 @@ package struct Authenticator: Sendable {
         }
     }
 
-    /// Verifies the credential of a login by a provider.
+    /// Verifies the credential that a provider issued for a login.
     ///
-    /// If the request has a login code of this service instead, redeems the code.
+    /// If the request has a login code of this service and no other credential, redeems the login code instead.
     private func authenticate(
         _ attempt: LoginAttempt
     ) async throws(Failure) -> (login: AuthenticatedLogin, plan: LoginPlan) {
@@ -169,7 +169,8 @@ package struct Authenticator: Sendable {
 
     /// Returns the record by which the database marks a single-use credential as used.
     ///
-    /// - Throws: `credential_invalid` if the credential needs a nonce of this service and has another one.
+    /// - Throws: `credential_invalid` if the credential contains a nonce that this service did not issue, or that has
+    ///   expired.
     private func singleUse(
         _ credential: SingleUseCredential,
         in attempt: LoginAttempt

@@ -26,7 +26,9 @@ package struct IdempotencyKey: Sendable {
         owner = Digest.sha256("idempotency key " + text) + Digest.sha256(request)
     }
 
-    /// Throws an error if another request has used the same `Idempotency-Key`, with another method, path or body.
+    /// Throws an error if a different request has used up the credential under the same `Idempotency-Key`.
+    ///
+    /// A request is different if it has another method, path or body.
     ///
     /// - Parameter owner: The ``owner`` of the request that has used up the credential.
     /// - Throws: `idempotency_key_reused`.

@@ -56,14 +56,15 @@ package struct Linking: Sendable {
         self.limits = limits
     }
 
-    /// Links an identity to the user of a session (decision D6).
+    /// Links an identity to the user of a session.
     ///
     /// The request contains a provider's credential, which shows that the user has the identity.
     ///
-    /// An equal e-mail address never links an identity. An identity that belongs to another user is refused.
+    /// An identity that already belongs to another user is refused. The e-mail address of an identity never decides to
+    /// which user the identity is linked (decision D6).
     ///
-    /// The mapping writes the same properties as a login by that identity, with one difference: rules for the first
-    /// login fill only empty properties.
+    /// The mapping writes the same properties as a login by that identity. The only difference: mapping rules that
+    /// apply only to the first login fill only empty properties.
     ///
     /// A new identity needs a session whose user was authenticated within the last five minutes. Otherwise, a thief
     /// with a stolen session could link an identity of their own. If the user already has the identity, its credential

@@ -83,9 +83,9 @@ package struct LoginLog: Sendable {
         case login(String)
     }
 
-    /// Runs a login by a provider, given as `body`, and reports its outcome.
+    /// Calls `body`, which logs a user in by a provider, and reports the outcome.
     ///
-    /// - Throws: The error of `body`, marked as logged.
+    /// - Throws: The error of `body`, marked as logged, so that no other code logs it again.
     package func telling(
         of subject: Subject,
         by provider: ProviderName,
@@ -104,11 +104,11 @@ package struct LoginLog: Sendable {
         }
     }
 
-    /// Runs a login without a credential of a provider, given as `body`, and reports its outcome.
+    /// Calls `body`, which logs a user in without a provider's credential, and reports the outcome.
     ///
     /// The log line has the message `event`.
     ///
-    /// - Throws: The error of `body`, marked as logged.
+    /// - Throws: The error of `body`, marked as logged, so that no other code logs it again.
     package func telling<Result>(
         of event: String,
         by method: LoginOutcome.Method,

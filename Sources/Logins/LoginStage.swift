@@ -10,7 +10,7 @@ enum LoginStage: Sendable {
     case provider
     /// The mapping of the profile to values.
     case mapping
-    /// The statement that writes identity, user and session.
+    /// The SQL statement that writes the identity, the user and the session.
     case write
 
     /// Begins to measure a stage of a login; the caller must call `end()` on the result.

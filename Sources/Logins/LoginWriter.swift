@@ -69,8 +69,10 @@ package struct LoginWriter: Sendable {
         }
     }
 
-    /// Writes an authenticated login to the database: for the identity's user, or for the user to whom the identity is
-    /// being linked.
+    /// Writes an authenticated login to the database.
+    ///
+    /// If the identity is being linked to a user, writes the login for this user. Otherwise, writes it for the user to
+    /// whom the identity belongs.
     func write(
         _ mapped: MappedProfile,
         of login: AuthenticatedLogin,
@@ -127,11 +129,11 @@ package struct LoginWriter: Sendable {
 
     /// Adds the pending login to the failure of a login that needs a second factor.
     ///
-    /// Returns any other failure unchanged.
+    /// If the failure has another reason, returns it unchanged.
     ///
-    /// Usually, the login has already used up its single-use credential. For a guest or an invited user, the failure
-    /// has rolled back the transaction in which the credential was used up. Then this method uses up the credential
-    /// again.
+    /// The refused login has usually used up its single-use credential. An exception is a login of a guest or of an
+    /// invited user: its transaction was rolled back, so the credential is unused again. Then this method uses up the
+    /// credential.
     func putOff(
         _ failure: Failure,
         _ login: AuthenticatedLogin,
@@ -172,7 +174,7 @@ package struct LoginWriter: Sendable {
         try key.requireSameRequest(as: owner)
     }
 
-    /// Returns the provider token, encrypted for the database; nil if the application keeps no tokens.
+    /// Returns the provider's token, encrypted for the database; nil if the service stores none.
     private func tokenToKeep(of result: AuthenticationResult, in loaded: LoadedApplication) -> EncryptedToken? {
         let identity = result.verified.identity
         guard loaded.tokenPolicy(of: identity.provider) != nil, let token = result.token else { return nil }
@@ -181,7 +183,7 @@ package struct LoginWriter: Sendable {
 }
 
 extension LoginAttempt {
-    /// The invitation that a new user presents in this request or presented in an earlier step of the login.
+    /// The invitation that the user presents in this request; otherwise, the one from an earlier step of the login.
     fileprivate func invitation(with login: AuthenticatedLogin) -> InvitationToken? {
         request.invitation ?? login.invitation
     }

@@ -36,7 +36,7 @@ package final class LoginRequest: Sendable {
     package let previousToken: SessionToken?
     package let client: LoginClient
     package let idempotencyKey: IdempotencyKey?
-    /// The guest to whom the login gives an identity.
+    /// The guest whom the login turns into a user with an identity; nil for a login that converts no guest.
     package let guest: GuestClaim?
     /// The invitation that a new user presents.
     package let invitation: InvitationToken?
@@ -64,9 +64,9 @@ package final class LoginRequest: Sendable {
     }
 }
 
-/// A guest that a client names.
+/// A guest whom a client names in a request, with the guest's session.
 ///
-/// The session shows that the client acts for this guest.
+/// The session token shows that the client acts for this guest.
 package struct GuestClaim: Sendable {
     package let id: ObjectID
     package let token: SessionToken

@@ -44,7 +44,7 @@ package struct Nonces: Sendable {
         return IssuedNonce(nonce: nonce, expires: (now + ServerNonce.seconds) * 1000)
     }
 
-    /// Checks that this service issued a nonce for the application and the provider in the last ten minutes.
+    /// Checks that this service issued the nonce for this application and this provider, at most ten minutes ago.
     ///
     /// - Throws: `credential_invalid`.
     func checkIsOurs(_ nonce: Secret, by provider: ProviderName, of loaded: LoadedApplication) throws(Failure) {

@@ -78,9 +78,10 @@ package struct ProviderTokens: Sendable {
         )
     }
 
-    /// Fetches the profile of the session's identity again and writes it by the stored mapping.
+    /// Fetches the profile of the session's identity again, and writes it to the user's properties by the stored
+    /// mapping.
     ///
-    /// The limits of a login apply. The requests to the provider are the same as at a login.
+    /// The limits and the requests to the provider are the same as at a login.
     ///
     /// - Throws: The errors of a login with the kept token; `not_found` if no access token is kept.
     package func refreshProfile(
@@ -144,9 +145,9 @@ package struct ProviderTokens: Sendable {
 }
 
 extension LoadedApplication {
-    /// Requires a provider whose tokens can be kept.
+    /// Checks that the service can keep tokens of the provider.
     ///
-    /// - Throws: `not_found` for an unknown provider, and for a provider whose tokens are never kept.
+    /// - Throws: `not_found` if the provider is unknown, or if tokens of this kind of provider are never kept.
     fileprivate func requireKeeping(of provider: ProviderName) throws(Failure) {
         guard let configured = configured(provider) else {
             // If the session has a kept token, its use reports defects and missing settings.

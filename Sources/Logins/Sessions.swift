@@ -12,7 +12,7 @@ package struct Sessions: Sendable {
     let directory: ApplicationDirectory
     let limits: Limits
 
-    /// The seconds for which a session may change the user's login methods after the user was authenticated.
+    /// The maximum age, in seconds, of a user's authentication when their session changes login methods.
     package static let reauthenticationSeconds = 300
 
     package init(

@@ -41,8 +41,8 @@ package struct TokenIssuer: Sendable {
 
     /// Issues a signed token for the user of a session.
     ///
-    /// The token remains valid until its expiry, even if the session ends or the user changes. Therefore its lifetime
-    /// is short.
+    /// The lifetime of the token is short, since nobody can revoke it: it stays valid until its expiry, even if the
+    /// session ends or the user is disabled.
     ///
     /// - Throws: `tokens_off` if the application issues no tokens; `session_invalid`, `account_disabled`.
     package func signedToken(

@@ -185,9 +185,10 @@ package struct Maintenance: Sendable {
         return claimed.count == batchSize && found.left == 0
     }
 
-    /// Checks the kept token of one identity when it is its turn.
+    /// Checks the kept token of one identity, after the pause that the previous check requires.
     ///
-    /// It checks nothing if the claim of this instance expires before that, or if requests to the provider must pause.
+    /// If the instance's claim of the identity would expire before the check, or if requests to the provider must
+    /// pause, it checks nothing.
     private func work(
         on identity: KeptIdentity,
         of provider: any TokenChecking,
@@ -233,14 +234,15 @@ package struct Maintenance: Sendable {
         return min(max(Int(checks), 1), 200)
     }
 
-    /// The factor by which the pauses between checks are longer when an app has used up much of its rate limit.
+    /// The number by which the pauses between checks are multiplied when an app has used up much of its rate limit.
     private static let slowness = 4
     /// The time limit of the check of one kept token.
     ///
     /// A check sends up to three requests to the provider.
     private static let checkTime = Duration.seconds(10)
-    /// The minimum time for which an instance's claim of an identity must still be valid when the check of its token
-    /// begins.
+    /// The minimum time between the start of a check and the end of the instance's claim of the identity.
+    ///
+    /// If less time is left, the check does not begin.
     private static let leastTime = Duration.milliseconds(500)
 
     // MARK: Erasures
@@ -354,10 +356,10 @@ package struct Maintenance: Sendable {
         return removed
     }
 
-    /// Returns how many parts of 64 KiB of the table of sessions one scan for ended sessions covers.
+    /// Returns how many parts of the table of sessions one scan for ended sessions reads.
     ///
-    /// `parts` is the number of all parts of the table. The result is a sixtieth of them, but at least 64 (or the whole
-    /// table) and at most 512.
+    /// A part has 64 KiB. `parts` is the number of all parts of the table. The result is a sixtieth of them, but at
+    /// least 64 (or the whole table) and at most 512.
     static func partsOfTurn(_ parts: Int) -> Int { min(parts, max(64, min(parts / 60, 512))) }
 
     /// Purges guests without a session.
@@ -404,7 +406,8 @@ package struct Maintenance: Sendable {
 
 /// Assigns a start time to each check of a kept token.
 ///
-/// Each check passes the length of the pause that must follow it. The next check starts after this pause, or later.
+/// For each check, the caller passes the pause that must follow the check. The next check starts at the end of this
+/// pause, or later.
 private final class Turns: Sendable {
     private let next = NIOLockedValueBox(ContinuousClock.now)
 

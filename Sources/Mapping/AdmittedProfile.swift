@@ -2,12 +2,13 @@ package import Encodings
 
 /// A provider's profile without the values that break the rules for length, characters or form.
 ///
-/// A value that does not fit is left out whole, never cut or changed. In an object, members are left out one by one; a
-/// list is left out as a whole. Only this form of a profile is mapped and kept.
+/// A value that breaks a rule is left out as a whole, never cut or changed. Of an object, only the members that break a
+/// rule are left out. If an element of a list breaks a rule, the whole list is left out. Only this form of a profile is
+/// mapped and stored.
 package struct AdmittedProfile: Sendable {
     /// The profile's fields, without the values that were left out.
     package let fields: JSONObject
-    /// The values that were left out: the reason for each, by the text of the value's path.
+    /// The reasons why values were left out, by the paths of the values.
     private let leftOut: [String: Omission.Reason]
 
     /// Checks a profile and keeps the values that follow the rules for length, characters and form.
@@ -31,12 +32,13 @@ package struct AdmittedProfile: Sendable {
         self.leftOut = leftOut
     }
 
-    /// The text that replaces a member's name in the path of a left-out value, if a path cannot contain the name.
+    /// The placeholder for the name of a left-out member in its path, for a name that a path cannot contain.
     private static let unnamed = "*"
 
-    /// Returns the member without the inner values that break a rule; nil if its name or its whole value breaks a rule.
+    /// Returns a member of the profile without the inner values that break a rule.
     ///
-    /// An object stays, even if none of its members remain.
+    /// The result is nil if the member's name or its whole value breaks a rule. An object stays, even if none of its
+    /// members remain.
     private static func admit(
         _ member: JSONObject.Member,
         _ shape: FieldShape,
@@ -66,10 +68,10 @@ package struct AdmittedProfile: Sendable {
         return .init(member.key, .object(JSONObject(members)))
     }
 
-    /// Returns a left-out value that is at the path, contains the path, or is inside the value at the path; nil if
-    /// there is none.
+    /// Returns a left-out value that affects the value at a path; nil if there is none.
     ///
-    /// The result is the path of the left-out value, and the reason.
+    /// The left-out value is at the path itself, or contains the value at the path, or is inside that value. The result
+    /// is the path of the left-out value, and the reason.
     func omission(at path: FieldPath) -> (field: String, reason: Omission.Reason)? {
         // The fast path: almost no profile has omissions.
         guard !leftOut.isEmpty else { return nil }
@@ -111,12 +113,14 @@ extension AdmittedProfile {
 }
 
 extension JSONObject.Member {
-    /// Returns whether a mapping entry can name this member as a field, and its whole value follows the rules.
+    /// Returns whether the member stays in the profile unchanged.
+    ///
+    /// A path of a mapping entry must be able to contain its name, and its whole value must follow the rules.
     fileprivate func fitsWhole(by catalogue: ProfileFields) -> Bool {
         FieldPath.isName(key.utf8) && misfit(with: catalogue.shape(of: key)) == nil
     }
 
-    /// Returns why the rules refuse the member's name or value; nil if they accept both.
+    /// Returns the reason why a rule refuses the member's name or value; nil if the rules accept both.
     fileprivate func misfit(with shape: FieldShape) -> Omission.Reason? {
         TextRule.misfit(ofKey: key) ?? value.misfit(with: shape)
     }

@@ -3,19 +3,19 @@ package import Encodings
 
 /// Converts the property values that a client sends at registration or in an update.
 ///
-/// Values are converted by the table in `docs/mapping.md`, except dates and times. These are accepted in the form that
-/// responses have, so that a client can send back the values of a response.
+/// The table in `docs/mapping.md` applies, except for dates and times. These have the same form as in responses, so
+/// that a client can send back the values of a response.
 package enum ClientValue {
     /// Converts a value to the type of a property.
     ///
-    /// Dates and times differ from those of profiles, since client SDKs send them in other forms. A number is
-    /// milliseconds since 1970, as in responses, not seconds. For a DATE, the client may send any time, which becomes
-    /// the day of that time in UTC. A birthday without its year or day is refused.
+    /// Dates and times have other forms than in profiles. A number is milliseconds since 1970, as in responses, not
+    /// seconds. For a DATE, the client may send any time, which becomes the day of that time in UTC. A birthday without
+    /// its year or day is refused.
     ///
     /// - Parameters:
     ///   - json: The value.
     ///   - property: The property.
-    ///   - times: How a time is understood that has no offset from UTC.
+    ///   - times: Whether a time without an offset from UTC is accepted as a time in UTC.
     /// - Returns: The value; nil for `null`.
     /// - Throws: `value_not_convertible` with the property and the kind of value, never the value.
     package static func convert(
@@ -57,7 +57,7 @@ package enum ClientValue {
         }
     }
 
-    /// Returns the end of an error message about a value that does not fit the type of its property.
+    /// Returns the last part of an error message about a value that does not fit its property's type.
     private static func misfit(_ json: JSONValue, _ type: PropertyType) -> String {
         let isOffsetless = json.string.flatMap(MomentText.read(offsetless:)) != nil
         guard isOffsetless, type == .date || type == .dateTime else {

@@ -3,8 +3,8 @@ import Encodings
 
 /// The operator's stored mapping and a client's mapping, prepared together for the properties of one application.
 ///
-/// The preparation takes microseconds and depends only on its arguments. So a compiled mapping can be cached as long as
-/// the arguments stay the same.
+/// The preparation takes microseconds, and its result depends only on its arguments. So callers may cache a compiled
+/// mapping as long as the arguments stay the same.
 package struct CompiledMapping: Sendable {
     /// The properties that the mapping entries write, one for each entry that has an effect.
     ///
@@ -23,12 +23,12 @@ package struct CompiledMapping: Sendable {
     /// - Parameters:
     ///   - stored: The operator's mapping, which may write every property.
     ///   - client: The client's mapping; ignored unless the settings allow one. It may write client-mappable properties
-    ///     and, if the settings allow it, undeclared ones. If both mappings write a property, the stored mapping's
-    ///     entry counts.
+    ///     and, if the settings allow it, undeclared ones. If both mappings write a property, only the stored mapping's
+    ///     entry has an effect.
     ///   - fields: The provider's fields.
     ///   - properties: The application's properties with the built-in ones.
     ///   - settings: The application's settings.
-    ///   - dynamicNames: The undeclared properties of the application; 100 are allowed in all.
+    ///   - dynamicNames: The undeclared properties that the application already has. It may have at most 100.
     /// - Throws: All problems at once, those of the stored mapping first.
     package init(
         stored: Mapping?,
@@ -97,10 +97,13 @@ package struct CompiledMapping: Sendable {
         return MappedProfile(values: values, cleared: cleared, missing: missing, omissions: omissions)
     }
 
-    /// Warnings about the profile fields that the mapping's entries read, one sentence for each entry.
+    /// Warnings about profile fields that the provider is not known to have, one for each mapping entry that reads such
+    /// fields.
     package var warnings: [String] { plans.compactMap(\.doubt) }
 
-    /// Returns the failure for a field unknown to the provider, with the entry that reads it.
+    /// Returns the failure for a mapping that requests a field unknown to the provider.
+    ///
+    /// If an entry of the mapping reads the field, the failure names this entry.
     ///
     /// - Parameter field: The field's name in the provider's error. The failure repeats the name only if an entry reads
     ///   the field.

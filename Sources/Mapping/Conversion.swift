@@ -3,8 +3,8 @@ import Encodings
 
 /// Converts JSON values of a profile to property values, by the table in `docs/mapping.md`.
 ///
-/// No other code makes this conversion. A value that the type cannot hold is refused. Only two conversions lose digits:
-/// a number becomes the nearest DOUBLE, and the fraction of a second is cut to milliseconds.
+/// All values of profiles are converted here. A value that does not fit the type is refused. Only two conversions lose
+/// digits: a number becomes the nearest DOUBLE, and the fraction of a second is cut to milliseconds.
 enum Conversion {
     /// Converts a value of a profile.
     ///
@@ -67,10 +67,10 @@ enum Conversion {
 
     // MARK: An entry's own type
 
-    /// Returns whether a property of one type can hold values that an entry first converts to another type.
+    /// Returns whether a property of the type `column` can hold values that an entry first converts to the type `type`.
     ///
-    /// The property's type must hold each value of the entry's type. Texts hold everything but JSON, JSON holds
-    /// everything, DOUBLE holds integers.
+    /// A property of text type holds values of every type but JSON. A JSON property holds values of every type, and a
+    /// DOUBLE property also holds integers. Every other property holds only values of its own type.
     static func column(_ column: PropertyType, holds type: PropertyType) -> Bool {
         switch (column, type) {
         case (.json, _): true
@@ -83,7 +83,8 @@ enum Conversion {
 
     /// Converts a value from the type that an entry names to the type of the entry's property.
     ///
-    /// It refuses an integer without an equal DOUBLE, and combinations that `column(_:holds:)` excludes.
+    /// An integer that no DOUBLE represents exactly is refused, and so is a combination that `column(_:holds:)`
+    /// excludes.
     static func store(_ value: PropertyValue, in column: PropertyType) -> Outcome<PropertyValue> {
         switch (column, value) {
         case (.string, .text), (.text, .text), (.int, .integer), (.double, .double), (.boolean, .boolean),

@@ -1,6 +1,6 @@
 import Encodings
 
-/// Recognizes names of parameters with which providers pass credentials, as in `…?access_token=…`.
+/// Recognizes credentials in texts by the names of their URL parameters, as in `…?access_token=…`.
 enum CredentialMark {
     private static let names = [
         "access_token", "appsecret_proof", "client_secret", "fb_exchange_token", "id_token", "input_token",
@@ -9,13 +9,13 @@ enum CredentialMark {
 
     /// The maximum number of layers of percent-encoding that are decoded.
     ///
-    /// Each URL that is a parameter value of another URL adds a layer.
+    /// If a URL is a parameter value of another URL, this adds a layer.
     private static let maxEncodings = 4
 
     /// Returns whether a text contains the name of a credential parameter, followed by `=`.
     ///
-    /// The text is also searched after each decoding of `%XX`, up to `maxEncodings` times, since a URL that is a
-    /// parameter value of another URL is encoded there.
+    /// If a URL is a parameter value of another URL, it is percent-encoded. Therefore the text is also searched after
+    /// each decoding of `%XX`, up to `maxEncodings` times.
     static func isCarried(by text: String) -> Bool {
         var bytes = Array(text.utf8)
         for _ in 0...maxEncodings {
@@ -40,7 +40,9 @@ enum CredentialMark {
         return false
     }
 
-    /// Returns the bytes with one layer of `%XX` decoded and invalid ones kept; nil when nothing was decoded.
+    /// Decodes one layer of percent-encoding; nil if the bytes contain no `%XX`.
+    ///
+    /// A `%` without two hexadecimal digits stays unchanged.
     private static func decoded(_ bytes: [UInt8]) -> [UInt8]? {
         guard bytes.contains(UInt8(ascii: "%")) else { return nil }
         var result: [UInt8] = []

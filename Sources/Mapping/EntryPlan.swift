@@ -18,7 +18,9 @@ final class EntryPlan: Sendable {
     /// The known fields of the provider's profiles.
     private let catalogue: ProfileFields
 
-    /// Prepares an entry that writes to a column, or to a member of the column for undeclared properties.
+    /// Checks and prepares an entry.
+    ///
+    /// `place` is the column of its property, or the member for its property in the column for undeclared properties.
     init(
         _ entry: MappingEntry,
         _ reference: EntryReference,
@@ -80,17 +82,16 @@ final class EntryPlan: Sendable {
     /// The display name of the provider.
     var provider: String { catalogue.provider }
 
-    /// A warning about the fields that the entry reads, as a sentence that names the entry; nil if all fields are
-    /// known.
+    /// A warning about the fields that the entry reads; nil if all fields are known.
     ///
-    /// It is computed on demand, since no login needs it.
+    /// The warning is a sentence that names the entry. It is computed on demand, since no login needs it.
     var doubt: String? {
         let doubts = entry.from.paths.compactMap(catalogue.doubt)
         guard !doubts.isEmpty else { return nil }
         return MappingProblem(.mappingInvalid, reference, in: .source, doubts.joined(separator: "; ")).message
     }
 
-    /// Returns a hint for the end of a message about an unknown field: the known field whose name is most similar.
+    /// Returns a hint for the end of a message about an unknown field: the known path that is most similar.
     func hint(forUnknownField field: String) -> String {
         entry.from.paths.first { $0.field.hasSameBytes(as: field) }.map(catalogue.hint) ?? ""
     }
@@ -119,7 +120,7 @@ final class EntryPlan: Sendable {
         return Self.property(json, as: type, in: target.type)
     }
 
-    /// Returns whether the entry clears its property if it finds no value in the profile.
+    /// Returns whether the entry clears its property if the profile lacks the value.
     func clears(in profile: JSONObject) -> Bool {
         switch (clearing, entry.from) {
         case (.always, _): true
@@ -144,7 +145,7 @@ final class EntryPlan: Sendable {
 /// A top-level field of the profile that an entry reads.
 struct RequestedField: Sendable, Equatable {
     let name: String
-    /// The permission at the provider for the field; nil when none is needed or none is known.
+    /// The permission that the field requires at the provider; nil if it requires none or if none is known.
     let permission: String?
 
     static func list(of paths: [FieldPath], in catalogue: ProfileFields) -> [RequestedField] {
@@ -156,12 +157,14 @@ struct RequestedField: Sendable, Equatable {
     }
 }
 
-/// The result of a mapping entry for one profile, before the entry's `sync` mode decides whether to write the value.
+/// The result of a mapping entry for one profile.
+///
+/// Later, the entry's `sync` mode decides whether the value is written.
 enum EntryOutcome: Sendable {
     case value(PropertyValue)
-    /// The property gets the entry's default, since the profile lacks the value or the value was left out.
+    /// The property gets the entry's default.
     ///
-    /// The omission is nil if the profile lacks the value.
+    /// Either the profile lacks the value, or the value was left out. Only in the second case is there an omission.
     case fallback(PropertyValue, Omission?)
     /// The profile lacks the value, and the property stays unchanged.
     case missing([MissingField])
@@ -169,12 +172,14 @@ enum EntryOutcome: Sendable {
     case cleared([MissingField])
     /// The profile's value does not fit, and the property stays unchanged.
     case leftOut(Omission)
-    /// The login fails. The omission is set if a left-out value is the reason.
+    /// The login fails.
+    ///
+    /// The omission is nil unless the reason is a value that was left out.
     case refused(Failure, Omission?)
 }
 
 extension EntryPlan {
-    /// Returns what the entry does in a login with the profile; a preview shows the same.
+    /// Returns the outcome of the entry for a profile, for a login or for the preview of one.
     ///
     /// If the check of the profile left out a value that the entry reads, the entry gets no value at all: half of a
     /// template or of a list is not the user's value.
@@ -194,17 +199,18 @@ extension EntryPlan {
         }
     }
 
-    /// Returns what the entry does if the check of the profile left out a value that the entry reads.
+    /// Returns the outcome of the entry if the check of the profile left out a value that the entry reads.
     ///
-    /// Such a value says nothing about the property, so the property is not cleared.
+    /// The property is not cleared, since the user does have a value at the provider.
     private func outcome(without field: String, _ reason: Omission.Reason) -> EntryOutcome {
         let omission = Omission(property: target.name, field: field, reason: reason)
         if let fallback { return .fallback(fallback, omission) }
         return target.required ? .refused(.leftOut(self, omission), omission) : .leftOut(omission)
     }
 
-    /// Returns the fields that explain why the entry has no value: its absent fields, or all its fields if none is
-    /// absent.
+    /// Returns the fields that explain why the entry has no value.
+    ///
+    /// These are the fields of the entry that the profile lacks. If it lacks none, they are all fields of the entry.
     func absentFields(in profile: JSONObject, grantedScopes: [String]?) -> [AbsentField] {
         let absent = fields.filter { profile.present($0.name) == nil }
         return (absent.isEmpty ? fields : absent).map { field in
@@ -223,9 +229,10 @@ extension EntryPlan {
 /// A field that an entry needs and a profile lacks.
 struct AbsentField {
     let name: String
-    /// Whether the profile lacks the field completely; if false, the field is there, but its value is insufficient.
+    /// Whether the profile does not contain the field at all; false if the field is present but its value is
+    /// insufficient.
     let isAbsent: Bool
-    /// The permission for an absent field; nil when none is needed or none is known.
+    /// The permission that an absent field requires; nil if it requires none or if none is known.
     let permission: String?
     /// Whether the token has the permission; nil when unknown.
     let isGranted: Bool?

@@ -2,7 +2,7 @@ import Description
 import Domain
 import Encodings
 
-/// The error of an invalid mapping document, as a sentence that quotes nothing from the document.
+/// An error in a mapping document, described by a sentence that quotes nothing from the document.
 struct DocumentError: Error {
     let text: String
 
@@ -14,7 +14,9 @@ struct DocumentError: Error {
 /// Reads one entry of a mapping document and collects all problems of the entry.
 struct EntryReader {
     private(set) var problems: [MappingProblem] = []
-    /// The property that the entry writes, known even if another part of the entry is invalid.
+    /// The property that the entry writes; nil if the entry does not name a valid one.
+    ///
+    /// It is set even if another part of the entry is invalid.
     private(set) var target: PropertyName?
     private let reference: EntryReference
 

@@ -2,7 +2,7 @@ import Domain
 import Encodings
 
 extension EntryPlan {
-    /// Returns what a login with this outcome does to the entry's property and why, for a preview.
+    /// Returns for a preview what a login with this outcome would do to the entry's property, and why.
     func traced(
         _ outcome: EntryOutcome,
         _ profile: AdmittedProfile,
@@ -78,7 +78,7 @@ extension EntryPlan {
         }
     }
 
-    /// Returns whether the entry's `sync` mode lets a login write a value, and why.
+    /// Decides by the entry's `sync` mode whether a login writes a value to the property, and returns the reason.
     ///
     /// A nil value means that the login would clear the property.
     private func decision(

@@ -2,8 +2,8 @@ import Encodings
 
 /// The path of a value in a profile: the names of object members, outermost first, joined by dots.
 ///
-/// Every name is ASCII `[a-z][a-z0-9_]*`, so a path cannot contain Graph's field syntax of parentheses, braces and
-/// commas.
+/// Every name is ASCII `[a-z][a-z0-9_]*`. So a path cannot contain the parentheses, braces and commas that have a
+/// meaning in Graph's parameter `fields`.
 package struct FieldPath: Sendable, Equatable {
     /// The outermost name, which is requested from the provider.
     package let field: String
@@ -42,6 +42,8 @@ package struct FieldPath: Sendable, Equatable {
     }
 
     /// Returns whether the profile has the object that would contain the value at this path.
+    ///
+    /// The value itself may be absent.
     func isInsideObject(of profile: JSONObject) -> Bool {
         var value = profile.present(field)
         for name in inner.dropLast() { value = value.flatMap { Self.step(into: $0, name) } }

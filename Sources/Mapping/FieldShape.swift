@@ -19,12 +19,12 @@ package indirect enum FieldShape: Sendable, Equatable {
     case boolean
     case list(of: FieldShape)
     case object([String: FieldShape])
-    /// One of these values; they are the values of a lookup table in a mapping entry.
+    /// One of these constants, which are the values of a lookup table in a mapping entry.
     case constants([JSONValue])
 
-    /// Returns the shape of an object's member with a name; nil if values of this shape have no members.
+    /// Returns the shape of the member with the given name; nil if values of this shape have no members.
     ///
-    /// Unlisted members are unknown: the provider may add some.
+    /// For a name that is not listed, the shape is `unknown`, since the provider may have added the member.
     func member(_ name: String) -> FieldShape? {
         switch self {
         case .unknown: .unknown
@@ -43,7 +43,8 @@ package indirect enum FieldShape: Sendable, Equatable {
         }
     }
 
-    /// Returns the shape that values of this shape have after a transform; nil if the transform always fails.
+    /// Returns the shape of the values that a transform makes from values of this shape; nil if the transform always
+    /// fails.
     func after(_ transform: Transform) -> FieldShape? {
         switch transform {
         // Digits and days contain no letters and no white space, so they stay unchanged.
@@ -94,7 +95,7 @@ package indirect enum FieldShape: Sendable, Equatable {
 
     private static let anyText: Set<PropertyType> = [.string, .text, .json]
 
-    /// The words for values of this shape in messages.
+    /// A description of the values of this shape, for messages.
     var words: String {
         switch self {
         case .unknown: "a value"

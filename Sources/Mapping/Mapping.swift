@@ -45,13 +45,16 @@ package struct MappingEntry: Sendable, Equatable {
     /// The type to which values are converted before they are stored; nil means the property's own type.
     package let type: PropertyType?
     package let sync: SyncMode
-    /// Whether a login fails when the profile lacks the value and there is no default.
+    /// Whether a login fails if the profile lacks the value and the entry has no default.
     package let required: Bool
     /// The value to write if the profile lacks a value; never JSON null.
     package let `default`: JSONValue?
-    /// The treatment of the property when a later profile lacks the value; nil for the default rule in `Clearing`.
+    /// What a later login does with the property if the profile lacks the value; nil for the default rule in
+    /// `Clearing`.
     package let whenMissing: WhenMissing?
-    /// The transforms in their order, before the default and the conversion.
+    /// The transforms, in their order.
+    ///
+    /// They are applied to the profile's value before the conversion.
     package let transforms: [Transform]
 
     /// The entry in the list form.

@@ -35,12 +35,12 @@ package enum MappingCheck {
         return problems + unfilled(filled, properties, columns)
     }
 
-    /// Returns warnings about a valid mapping: fields that the provider is not known to have.
+    /// Returns a warning for each path of a valid mapping that is not among the provider's known paths.
     ///
     /// - Parameters:
     ///   - document: The mapping in the dictionary form or the list form.
-    ///   - fields: The provider's fields.
-    /// - Returns: A problem for each path that is not known, in the order of the entries.
+    ///   - fields: The provider's known fields.
+    /// - Returns: The warnings, in the order of the entries.
     package static func warnings(of document: JSONValue, fields: ProfileFields) -> [MappingProblem] {
         MappingDocument(document, origin: .stored).entries.flatMap { entry, reference in
             entry.from.paths.compactMap(fields.doubt).map {
@@ -49,7 +49,9 @@ package enum MappingCheck {
         }
     }
 
-    /// Returns the top-level fields that the valid entries of a mapping read, each once, separated by commas.
+    /// Returns the names of the top-level fields that a mapping's valid entries read.
+    ///
+    /// Each name appears once. The names are separated by commas.
     package static func fields(of document: JSONValue) -> String {
         let names = MappingDocument(document, origin: .stored).entries.flatMap { $0.entry.from.paths.map(\.field) }
         return names.enumerated().filter { !names[..<$0.offset].contains($0.element) }.map(\.element)

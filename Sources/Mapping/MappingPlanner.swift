@@ -15,7 +15,7 @@ struct MappingPlanner {
     let properties: [Property]
     let settings: ApplicationSettings
     let dynamicNames: Set<PropertyName>
-    /// What became of each mapping entry, in the order of the entries.
+    /// The results for the mapping entries, in the order of the entries.
     private(set) var steps: [Step] = []
     private(set) var newDynamicNames: [PropertyName] = []
 

@@ -9,18 +9,21 @@ package enum MappingOrigin: String, Sendable {
     case client
 }
 
-/// The position, source and property of a mapping entry, for messages and responses.
+/// The position, the source and the property of a mapping entry, for messages and responses.
 ///
-/// The texts may come from a client. They appear only if they are short and have only characters without a meaning in
-/// SQL, HTML or a terminal. Otherwise, only the position identifies the entry.
+/// Source and property may be texts from a client. They are shown only if they are short and all their characters are
+/// harmless in SQL, HTML and a terminal. Otherwise, only the position identifies the entry.
 package struct EntryReference: Sendable, Equatable {
     package let origin: MappingOrigin
     /// The position of the entry in the mapping document, counted from 0.
     package let position: Int
     package let type: PropertyType?
-    /// Whether the document has the list form; in the dictionary form, an entry is one member and has no parts.
+    /// Whether the mapping document has the list form.
+    ///
+    /// Otherwise it has the dictionary form, in which an entry is a single member without parts that a pointer could
+    /// name.
     let isListed: Bool
-    /// The entry's source as the document has it, which may be any text.
+    /// The source of the entry, exactly as in the mapping document; it may be any text.
     private let source: String?
     private let target: String?
 
@@ -92,8 +95,8 @@ package struct MappingProblem: Error, Sendable, Equatable {
     package let reason: Failure.Reason
     /// The message as a sentence that names the entry.
     package let message: String
-    /// Where in the mapping document the problem is: in a member of an entry, as in `/2/to`, in an entry, or in the
-    /// whole document.
+    /// The part of the mapping document with the problem: a member of an entry, as in `/2/to`, an entry, or the whole
+    /// document.
     package let pointer: JSONPointer
 
     init(_ reason: Failure.Reason, _ entry: EntryReference, in place: JSONPointer = JSONPointer(), _ text: String) {

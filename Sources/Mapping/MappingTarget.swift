@@ -20,7 +20,7 @@ package struct MappingTarget: Sendable, Equatable {
 
     package let place: Place
     package let sync: SyncMode
-    /// Whether a login fails when the profile lacks the value.
+    /// Whether a login fails if the profile lacks the value and the entry has no default.
     package let required: Bool
     /// Whether the entry may clear the property when the profile lacks the value.
     package let mayBeCleared: Bool
@@ -43,20 +43,22 @@ package struct MappingTarget: Sendable, Equatable {
 
 /// What a mapping makes of one profile: the values of properties, and what the profile lacks.
 package struct MappedProfile: Sendable {
-    /// The values to write, in the order of `CompiledMapping.targets`; nil where the profile gives no value.
-    package let values: [PropertyValue?]
-    /// The properties to clear, unless the `sync` mode of their entry keeps the stored value; `values` has nil for
-    /// them.
-    package let cleared: [PropertyName]
-    /// The fields that the profile lacks and whose properties therefore stay unchanged or are cleared, in the order of
-    /// the targets.
+    /// The values to write, in the order of `CompiledMapping.targets`.
     ///
-    /// Fields of entries with a default are not included.
+    /// An element is nil if there is neither a usable value in the profile nor a default.
+    package let values: [PropertyValue?]
+    /// The properties to clear; their elements of `values` are nil.
+    ///
+    /// The `sync` mode of an entry may still keep the stored value.
+    package let cleared: [PropertyName]
+    /// The missing fields: the profile lacks them, and their entries have no default.
+    ///
+    /// The properties of these entries stay unchanged or are cleared. The fields are in the order of the targets.
     package let missing: [MissingField]
     /// The values of the profile that were left out, including those that a default replaces.
     package let omissions: [Omission]
 
-    /// The permissions at the provider that would have given the missing values, each once.
+    /// The provider's permissions with which the profile would have had the missing fields, each permission once.
     package var missingPermissions: [String] { MissingField.permissions(of: missing) }
 }
 
@@ -66,7 +68,7 @@ package struct MissingField: Sendable, Equatable {
     package let property: PropertyName
     /// The name of the missing top-level field of the profile.
     package let field: String
-    /// The permission for the field; nil when none is needed, none is known, or it is granted.
+    /// The permission that the field requires; nil if it requires none, if none is known, or if it is granted.
     package let permission: String?
 
     /// Returns the permissions for the fields, each once.

@@ -7,7 +7,7 @@ package struct MappingTrace: Sendable {
     package let entries: [TracedEntry]
     /// The first failure of the login; nil when it would succeed.
     package let refusal: Failure?
-    /// The provider's permissions that would give missing values, each once.
+    /// The provider's permissions with which the profile would have the missing values, each permission once.
     package let missingPermissions: [String]
 }
 
@@ -25,7 +25,8 @@ package struct TracedEntry: Sendable {
         case cleared
         /// The profile's value does not fit, and the property stays unchanged.
         case leftOut
-        /// Another entry or the rule of `sync` keeps the property unchanged.
+        /// The property stays unchanged, because another entry writes it or because the rule of `sync` forbids the
+        /// change.
         case skipped
         /// The profile lacks the value, and the property stays unchanged.
         case missing
@@ -42,7 +43,8 @@ package struct TracedEntry: Sendable {
     package let type: PropertyType
     package let sync: SyncMode
     package let outcome: Outcome
-    /// The value of the profile or the default, in the property's type; nil when there is neither.
+    /// The value that the entry takes from the profile, or its default, in the property's type; nil if there is
+    /// neither.
     package let value: PropertyValue?
     /// The user's current value; nil when empty, and when the login creates the user.
     package let current: PropertyValue?
@@ -50,7 +52,7 @@ package struct TracedEntry: Sendable {
     package let why: String
     /// The field that the profile lacks, or whose value is left out.
     package let field: String?
-    /// The permission for the field; nil when none is needed, none is known, or it is granted.
+    /// The permission that the field requires; nil if it requires none, if none is known, or if it is granted.
     package let permission: String?
     /// The reason why the profile's value is left out.
     package let leftOut: Omission.Reason?

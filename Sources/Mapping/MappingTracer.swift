@@ -7,7 +7,7 @@ package struct MappingTracer: Sendable {
     ///
     /// Its `fields` are the fields that a login would request from the provider.
     package let mapping: CompiledMapping
-    /// The problems for which a login would fail before its request to the provider; nil if there are none.
+    /// The problems of the mappings for which a login would fail before it asks the provider; nil if there are none.
     package let problems: MappingProblems?
     private let steps: [MappingPlanner.Step]
     private let properties: [Property]
@@ -53,10 +53,10 @@ package struct MappingTracer: Sendable {
     ///   - profile: The checked profile from the provider, or from a client in the same form.
     ///   - grantedScopes: The permissions of the token; nil when unknown.
     ///   - user: The user; nil when the login creates one.
-    ///   - written: The values that the mapping wrote last, of the properties whose entries have the `sync` mode
-    ///     `untilEdited`.
-    ///   - kept: The properties that no mapping may change. A confirmed e-mail address is one. For a user with a
-    ///     password, the e-mail address and the login name are such properties.
+    ///   - written: The values that the mapping last wrote to properties with the `sync` mode `untilEdited`, by the
+    ///     names of the properties.
+    ///   - kept: The properties that no mapping may change: a confirmed e-mail address; and for a user with a password,
+    ///     the e-mail address and the login name.
     /// - Returns: The effect of each entry, and the failure of the login.
     package func trace(
         _ profile: AdmittedProfile,
@@ -109,7 +109,7 @@ package struct MappingTracer: Sendable {
         )
     }
 
-    /// Returns the trace of an entry that is skipped or refused whatever the profile contains.
+    /// Returns the trace of an entry that every login skips or refuses, whatever the profile contains.
     private func untouched(
         _ entry: MappingEntry,
         _ reference: EntryReference,

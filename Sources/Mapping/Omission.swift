@@ -1,6 +1,8 @@
 package import Domain
 
-/// A value of a profile that does not fit a property; the property does not get the value, and no part of it is kept.
+/// A value of a profile that was left out, since it does not fit.
+///
+/// The property does not get the value, and no part of the value is stored.
 package struct Omission: Sendable, Equatable {
     /// The reason; the raw value is the word in previews and the log.
     package enum Reason: String, Sendable, CaseIterable {

@@ -1,7 +1,7 @@
 import Description
 package import Encodings
 
-/// The known fields of a provider's profiles: the permission for each, its JSON shape, and a sample profile.
+/// The known fields of a provider's profiles, with the permission and the JSON shape of each, and a sample profile.
 ///
 /// A provider may have fields that are not listed. If a mapping entry reads such a field, the service warns the
 /// operator but accepts the entry.
@@ -12,9 +12,11 @@ package struct ProfileFields: Sendable {
     let provider: String
     /// An invented profile that has all listed fields.
     package let sample: JSONObject
-    /// Names that other systems use for fields, such as claims of an ID token, each with the name of the field.
+    /// The names that other systems use for fields, such as the claims of an ID token.
+    ///
+    /// The value for each of these names is the name of the provider's field.
     private let synonyms: [String: String]
-    /// Whether the provider refuses every login that requests a field unknown to it.
+    /// Whether the provider refuses a request for a field that it does not have, so that the login fails.
     private let refusesUnknownFields: Bool
     /// The names of the fields, in the order in which they are shown.
     private let order: [String]
@@ -52,10 +54,10 @@ package struct ProfileFields: Sendable {
     /// Returns the JSON shape of a top-level field.
     func shape(of field: String) -> FieldShape { fields[field]?.shape ?? .unknown }
 
-    /// Returns the JSON shape at a path.
+    /// Returns the JSON shape of the value at a path.
     ///
-    /// The shape is `unknown` if the catalogue does not list the path. It is nil if no value is possible there, inside
-    /// a text or a number.
+    /// The shape is `unknown` if the catalogue does not list the path. The result is nil if the path leads into a value
+    /// without members, such as a text.
     func shape(of path: FieldPath) -> FieldShape? {
         var shape = shape(of: path.field)
         for name in path.inner {
@@ -65,9 +67,9 @@ package struct ProfileFields: Sendable {
         return shape
     }
 
-    /// Returns a warning about an unknown path, as a part of a sentence.
+    /// Returns a warning about an unknown path, without a full stop; nil if the path is known.
     ///
-    /// Nil if the path is known, or if no field of the provider is known.
+    /// The result is also nil if the catalogue lists no fields at all.
     func doubt(about path: FieldPath) -> String? {
         guard !fields.isEmpty, shape(of: path) != nil else { return nil }
         guard let field = fields[path.field] else {
@@ -124,9 +126,9 @@ package struct ProfileFields: Sendable {
 }
 
 extension FieldShape {
-    /// Returns the paths to all values that are not objects, with their shapes and sample values.
+    /// Returns the paths of all values in this shape that are not objects, with their shapes and sample values.
     ///
-    /// For a list, a path leads into the elements of the list.
+    /// The path of a list continues in the elements of the list.
     fileprivate func leaves(
         at path: String,
         _ sample: JSONValue?

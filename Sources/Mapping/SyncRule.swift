@@ -2,14 +2,14 @@ import Domain
 import Encodings
 
 extension SyncMode {
-    /// Returns whether a later login overwrites the user's value of a property in this `sync` mode.
+    /// Returns whether a later login may overwrite the user's value of a property with this `sync` mode.
     ///
     /// A login itself decides by the same rules in SQL (`LoginStatement`), on rows that it has locked.
     ///
     /// - Parameters:
     ///   - current: The user's value; nil when empty.
     ///   - lastWritten: The value that the mapping wrote last, in the property's type.
-    /// - Returns: Whether the value is written; it may equal the current one.
+    /// - Returns: Whether the login writes its value, even if that equals the current one.
     func writes(over current: PropertyValue?, lastWritten: PropertyValue?) -> Bool {
         switch self {
         case .always: true
@@ -29,7 +29,7 @@ extension PropertyValue? {
         }
     }
 
-    /// Returns whether the two values are equal for PostgreSQL's operator `is not distinct from`.
+    /// Returns whether PostgreSQL's operator `is not distinct from` would find the two values equal.
     func isStoredLike(_ other: PropertyValue?) -> Bool {
         switch (self, other) {
         case (nil, nil): true
@@ -40,7 +40,7 @@ extension PropertyValue? {
 }
 
 extension JSONValue {
-    /// Returns whether the two values are equal as `jsonb`, which compares numbers by value, not by notation.
+    /// Returns whether the two values are equal as `jsonb`: their numbers are compared by value, not by notation.
     fileprivate func isStoredLike(_ other: JSONValue) -> Bool {
         switch (self, other) {
         case (.number(let left), .number(let right)):

@@ -68,9 +68,9 @@ package struct Template: Sendable, Equatable {
 
     /// Returns the text with the profile's values in place of the paths.
     ///
-    /// The result is `lacking` if all fields are missing or empty, and `refused` if a field is a list or an object.
-    /// Where a field is missing, the spaces after it are dropped if a space precedes it. At the beginning and at the
-    /// end of the text, all spaces next to it are dropped.
+    /// The result is `lacking` if all fields are missing or empty, and `refused` if a field is a list or an object. A
+    /// missing field leaves no double space: if there is a space before the field, the spaces after it are dropped. At
+    /// the beginning and at the end of the text, the spaces next to a missing field are dropped, too.
     func render(_ profile: JSONObject) -> Outcome<JSONValue> {
         var result = ""
         var foundAny = false

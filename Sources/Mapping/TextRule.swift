@@ -21,7 +21,7 @@ enum TextRule {
         }
     }
 
-    /// Returns why the rule refuses a text; nil if it accepts the text.
+    /// Returns the reason why the rule refuses a text; nil if it accepts the text.
     func misfit(of text: String) -> Omission.Reason? {
         guard text.utf8.count <= maxBytes else { return .tooLong }
         // The fast path: one pass over the bytes shows that almost all texts need no further check.
@@ -54,10 +54,10 @@ enum TextRule {
         }
     }
 
-    /// Returns why the name of an object's member is refused; nil if it is accepted.
+    /// Returns the reason why the name of an object's member is refused; nil if the name is accepted.
     ///
-    /// The name is stored with the value, so names of credentials are refused. Pages at Facebook, for example, have an
-    /// `access_token`.
+    /// Names are stored together with the values. The name of a credential is refused: pages at Facebook, for example,
+    /// have an `access_token`.
     static func misfit(ofKey key: String) -> Omission.Reason? {
         CredentialMark.isName(Array(key.utf8)) ? .credential : line.misfit(of: key)
     }
@@ -84,7 +84,7 @@ enum TextRule {
 }
 
 extension MappingTarget {
-    /// Returns why the property cannot hold an entry's value; nil when it can.
+    /// Returns the reason why this property cannot hold the value; nil if it can.
     func misfit(of value: PropertyValue) -> Omission.Reason? {
         guard !value.isTooLong else { return .tooLong }
         guard case .text(let text) = value else { return nil }

@@ -8,7 +8,7 @@ package enum Transform: Sendable, Equatable {
     case trim
     case lowercase
     case uppercase
-    /// Takes the first element of a list.
+    /// Takes the first element of a list that is not null; other values stay unchanged.
     case first
     /// Joins a list to a text with this separator.
     case join(String)
@@ -18,11 +18,11 @@ package enum Transform: Sendable, Equatable {
 
     /// A table that replaces texts by values.
     package struct Lookup: Sendable, Equatable {
-        /// The replacement value for each text; texts are compared as bytes.
+        /// The replacement values; the keys are the texts to replace, compared as bytes.
         ///
         /// The values are texts, numbers, truth values or null.
         package let rows: JSONObject
-        /// The replacement value for texts that the table lacks; if nil, such a text counts as a missing value.
+        /// The replacement for a text that is not in the table; if nil, such a text counts as a missing value.
         package let otherwise: JSONValue?
     }
 }
@@ -101,7 +101,7 @@ extension JSONValue {
         }
     }
 
-    /// Returns the value with its text changed, or with all texts in its list changed.
+    /// Applies a change to this text, or to each text in this list, and returns the result.
     fileprivate func mappingTexts(_ change: (String) -> String) -> JSONValue {
         switch self {
         case .string(let text): .string(change(text))

@@ -15,10 +15,10 @@ enum WebAddress {
         return authority.allSatisfy { $0.isASCIIAlphanumeric || $0.isOne(of: "-._~:[]") }
     }
 
-    /// Returns whether a text of unknown kind is meant as a web address.
+    /// Returns whether a text looks like a web address, although its field need not contain one.
     ///
-    /// Such a text is one word. It begins with any scheme and `//`, or with a scheme such as `javascript:` or `data:`,
-    /// for which a browser runs or shows the rest of the text.
+    /// Such a text has no spaces inside. It begins with any scheme and `//`, or with a scheme such as `javascript:` or
+    /// `data:`, for which a browser runs or shows the rest of the text.
     static func isMeant(by text: String) -> Bool {
         // Browsers leave line breaks and tabs out of an address.
         var text = text.trimmed

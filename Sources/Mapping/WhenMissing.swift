@@ -4,7 +4,7 @@ import Domain
 package enum WhenMissing: String, Sendable, CaseIterable {
     /// The property stays unchanged.
     case keep
-    /// The property is cleared if the entry's `sync` mode would overwrite its value.
+    /// The property is cleared, unless the entry's `sync` mode keeps its value.
     case clear
 }
 
@@ -15,11 +15,13 @@ enum Clearing: Sendable {
     case always
     /// The entry clears its property if the profile has the object that would contain the value, but not the value.
     ///
-    /// A value absent from the object no longer exists. If the object is absent, too, nothing is known: perhaps the
-    /// login did not ask for the permission.
+    /// If only the value is absent, it no longer exists at the provider. If the object is absent, too, nothing is
+    /// known: perhaps the login did not ask for the permission.
     case insideObject
 
-    /// Creates the condition from the entry's `whenMissing`, or from the default rules if the entry has none.
+    /// Creates the condition under which an entry clears its property.
+    ///
+    /// The entry's `whenMissing` decides. If the entry has none, the default rules decide.
     ///
     /// - Parameters:
     ///   - entry: The entry.
@@ -39,8 +41,8 @@ enum Clearing: Sendable {
 }
 
 extension SyncMode {
-    /// Whether an entry with this `sync` mode may clear its property if the entry has no `whenMissing`.
+    /// Whether an entry with this `sync` mode may clear its property by default, which means without a `whenMissing`.
     ///
-    /// Entries with `firstLogin` or `ifEmpty` may not, since they write only once, or only while the property is empty.
+    /// With `firstLogin` or `ifEmpty`, it may not, since it writes only once, or only while the property is empty.
     var mayClear: Bool { self == .always || self == .untilEdited }
 }

@@ -3,9 +3,9 @@ import Encodings
 import Glibc
 package import Logging
 
-/// A log handler that writes one line of JSON for each event.
+/// A log handler that writes one line of JSON for each log event.
 ///
-/// An example is `{"time":"…","level":"info","message":"login",…}`. The metadata are further members.
+/// An example is `{"time":"…","level":"info","message":"login",…}`. Further members contain the metadata of the event.
 package struct JSONLogHandler: LogHandler {
     package var metadata: Logger.Metadata = [:]
     package var metadataProvider: Logger.MetadataProvider?
@@ -13,7 +13,7 @@ package struct JSONLogHandler: LogHandler {
         get { own ?? level.current }
         set { own = newValue }
     }
-    /// The level that was set for this logger; nil if the level of the process applies.
+    /// The level that was set for this logger alone; nil if the level of the process applies.
     private var own: Logger.Level?
     private let level: LogLevel
     private let output: LineOutput
@@ -24,7 +24,8 @@ package struct JSONLogHandler: LogHandler {
     /// - Parameters:
     ///   - level: The lowest level that is written.
     ///   - output: The output for the lines.
-    ///   - notices: The limit for lines of the level `notice`, of which clients can cause any number; nil for no limit.
+    ///   - notices: Limits the number of lines of the level `notice`, since clients can cause any number of them; nil
+    ///     for no limit.
     package init(level: LogLevel, output: LineOutput, notices: NoticeLimit? = nil) {
         self.level = level
         self.output = output

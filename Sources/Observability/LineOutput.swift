@@ -22,7 +22,7 @@ package final class LineOutput: Sendable {
     private let queue = DispatchQueue(label: "log")
 
     private static let gathering = DispatchTimeInterval.milliseconds(20)
-    /// How long a process that ends waits until its buffered lines are written.
+    /// The maximum time for which the end of the process is delayed until the buffered lines are written.
     private static let timeout = DispatchTimeInterval.seconds(2)
 
     /// Standard output, with a buffer for some thousand lines.

@@ -3,16 +3,16 @@ package import Logging
 import NIOConcurrencyHelpers
 import Synchronization
 
-/// The lowest level that this process logs.
+/// The log level of this process: it logs events of this level and of higher ones.
 ///
 /// An operator may change the level for a limited time.
 package final class LogLevel: Sendable {
-    /// The current level, and the time at which a change ends.
+    /// The current level, and the time at which the configured level returns.
     package struct State: Sendable, Equatable {
         package let level: Logger.Level
-        /// The time when the configured level returns, in Unix milliseconds.
+        /// The time at which the configured level returns, in Unix milliseconds.
         ///
-        /// Nil while the configured level is in force.
+        /// Nil if the current level is the configured one.
         package let until: Int64?
     }
 
@@ -21,12 +21,12 @@ package final class LogLevel: Sendable {
     /// It is in force unless an operator has changed the level.
     package let configured: Logger.Level
     private let levels = Logger.Level.allCases
-    /// The index in `levels` of the level that is in force.
+    /// The index of the current level in `levels`.
     ///
     /// It is an atomic, since every log statement reads it.
     private let position: Synchronization.Atomic<Int>
     private let change = NIOLockedValueBox((number: 0, until: Int64?.none))
-    /// The queue that restores the configured level at the time when a change ends.
+    /// The queue on which the configured level is restored when the time of a change is over.
     let queue = DispatchQueue(label: "log level")
 
     package init(_ configured: Logger.Level = .info) {
@@ -59,7 +59,9 @@ package final class LogLevel: Sendable {
         }
     }
 
-    /// Restores the configured level, unless another change has followed.
+    /// Restores the configured level after the change with the given number.
+    ///
+    /// Does nothing if a later change has followed.
     private func restore(after number: Int) {
         change.withLockedValue { change in
             guard change.number == number else { return }

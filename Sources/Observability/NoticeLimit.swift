@@ -5,9 +5,9 @@ import Synchronization
 
 /// Limits how many log lines of the same kind are written in a second.
 ///
-/// So a client with endless refused requests cannot fill the disk. A kind is a message together with its `outcome` or
-/// `reason`. All of these are fixed texts of the service. Lines beyond the limit are left out and counted. About a
-/// second after the first of them, a line in the log states how many were left out.
+/// So a client cannot fill the disk with an endless series of refused requests. The kind of a line is its message
+/// together with its `outcome` or `reason`. All of these are fixed texts of the service. Lines beyond the limit are
+/// left out and counted. About a second after the first of them, a line in the log states how many were left out.
 package final class NoticeLimit: Sendable {
     private let output: LineOutput
     private let repetitions: NIOLockedValueBox<Repetitions>
@@ -36,7 +36,7 @@ package final class NoticeLimit: Sendable {
         }
     }
 
-    /// Writes how many lines of each kind were left out since the last report.
+    /// Writes to the log how many lines of each kind were left out since the last call of this method.
     package func report() {
         for (kind, lines) in repetitions.withLockedValue({ $0.takeLeftOut(at: .now) }) {
             var members = [("of", kind.message)]
@@ -62,8 +62,8 @@ struct Repetitions: Sendable {
         case written
         /// The line exceeds the limit and is left out.
         ///
-        /// `isFirst` is true if no other line was left out since the last call of `takeLeftOut`. The caller must then
-        /// call `takeLeftOut` later.
+        /// If `isFirst` is true, this is the first such line since the last call of `takeLeftOut`. The caller must then
+        /// call `takeLeftOut` again later.
         case leftOut(isFirst: Bool)
     }
 
@@ -95,9 +95,7 @@ struct Repetitions: Sendable {
         return .leftOut(isFirst: !isDue)
     }
 
-    /// Returns the kinds of the lines that were left out and their numbers, sorted by kind.
-    ///
-    /// Sets the numbers to 0.
+    /// Returns the number of left-out lines of each kind, sorted by kind, and sets the numbers to 0.
     mutating func takeLeftOut(at now: Instant) -> [(kind: Kind, lines: Int)] {
         isDue = false
         let leftOut = counts.filter { $0.value.leftOut > 0 }.map { ($0.key, $0.value.leftOut) }

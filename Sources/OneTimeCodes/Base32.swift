@@ -7,9 +7,10 @@ package enum Base32 {
 
     /// Decodes a text; nil when it is not valid.
     ///
-    /// Users and programs write either case, spaces anywhere, and padding at the end: all three are accepted. Any other
-    /// character is refused. So are a length that no number of bytes has, padding that does not fill up to a multiple
-    /// of eight, and nonzero bits in the last character that belong to no byte.
+    /// Users and programs write either case, spaces anywhere, and padding at the end. The function accepts all three,
+    /// and no other character. It also refuses a number of characters that no number of bytes has, padding that does
+    /// not fill up the text to a multiple of eight characters, and surplus bits in the last character that are not
+    /// zero.
     package static func decode(_ text: some StringProtocol) -> [UInt8]? {
         let characters = text.utf8.filter { $0 != UInt8(ascii: " ") }
         let digits = characters.prefix { $0 != padding }
@@ -19,7 +20,7 @@ package enum Base32 {
         return decode(digits)
     }
 
-    /// Encodes groups of five bits in an alphabet of 32; the last group is padded with zeros.
+    /// Encodes each group of five bits as one of the 32 characters of `alphabet`; the last group is padded with zeros.
     static func encode(_ bytes: [UInt8], in alphabet: [UInt8]) -> String {
         var text: [UInt8] = []
         text.reserveCapacity((bytes.count * 8 + 4) / 5)

@@ -3,8 +3,8 @@ package import Domain
 
 /// Computes one-time codes of six digits, for delivery by SMS or by mail.
 ///
-/// The codes are not stored. Each is computed from a secret key and its purpose, which is given as bytes, such as the
-/// id of the second factor that the code is for.
+/// The codes are not stored. Each is computed from a secret key and from bytes that identify the purpose of the code,
+/// such as the id of the second factor that the code is for.
 package struct DeliveredCodes: Sendable {
     private let key: SymmetricKey
 
@@ -20,16 +20,16 @@ package struct DeliveredCodes: Sendable {
 
     /// Returns whether a user's input is the code for a purpose.
     ///
-    /// The comparison takes the same time for every input.
+    /// Two codes are compared in constant time.
     package func isCode(_ text: String, for purpose: [UInt8]) -> Bool {
         SixDigits(typed: text)?.isSame(as: digits(for: purpose)) ?? false
     }
 
     /// Returns the digits for a purpose; all six-digit codes are almost equally likely.
     ///
-    /// The digits are the last six decimal digits of a 64-bit number, which is part of an HMAC. As many 64-bit numbers
-    /// end in one code as in any other, give or take one. So no code is more likely than another by more than one part
-    /// in 10^13.
+    /// The digits are the last six decimal digits of a 64-bit number, which is part of an HMAC. The count of 64-bit
+    /// numbers that end in a code differs by at most one from code to code. So no code is more likely than another by
+    /// more than one part in 10^13.
     private func digits(for purpose: [UInt8]) -> SixDigits {
         let code = HMAC<SHA256>.authenticationCode(for: purpose, using: key)
         return SixDigits(lastOf: code.prefix(8).reduce(0) { $0 << 8 | UInt64($1) })

@@ -5,13 +5,13 @@ package struct QRCode: Sendable, Equatable {
     /// The rows of modules from top to bottom, each from left to right, without the quiet zone; true for a dark module.
     package let modules: [[Bool]]
 
-    /// The width in light modules of the quiet zone, which ISO/IEC 18004 requires on every side.
+    /// The width of the quiet zone: ISO/IEC 18004 requires four light modules on every side.
     static let quietZone = 4
 
     /// Encodes a text; nil for an empty text, and for one of more than 2331 bytes of UTF-8.
     ///
-    /// The error correction level is M, which is usual on screens: the code remains readable if 15 percent of it is
-    /// unreadable.
+    /// The error correction level is M, which is usual on screens: a scanner can read the code even if 15 percent of it
+    /// is damaged.
     package init?(_ text: String) {
         var text = text
         let code = text.withUTF8 { QRcode_encodeData(Int32($0.count), $0.baseAddress, 0, QR_ECLEVEL_M) }

@@ -48,8 +48,8 @@ package struct RecoveryCode: Sendable {
 
     /// Crockford's alphabet, without I, L and O, which look like digits, and without U.
     ///
-    /// Users copy a code from paper by hand. With this alphabet, a misread letter can be corrected. RFC 4648 has no
-    /// rule for misread characters.
+    /// Users copy a code from paper by hand, and may take a digit for a letter that looks like it. With this alphabet,
+    /// the service knows which digit is meant. RFC 4648 has no rule for misread characters.
     private static let alphabet = Array("0123456789abcdefghjkmnpqrstvwxyz".utf8)
 
     private static func canonical(_ character: UInt8) -> UInt8 {

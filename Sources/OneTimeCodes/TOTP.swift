@@ -34,11 +34,11 @@ package struct TOTP: Sendable {
 
     /// Returns the step whose code a user has typed; nil when no accepted step has that code.
     ///
-    /// The current step, the one before and the one after are accepted, since clocks differ and users type slowly.
-    /// Steps up to the last used one are not accepted. The caller stores the returned step, so each step is single-use
-    /// (RFC 6238 §5.2). If two steps have the same code, the later step is returned: with the earlier one, the code
-    /// could be used twice. All three codes are computed and compared in full, so the time does not reveal which one
-    /// matched.
+    /// The current step, the one before and the one after are accepted, since clocks differ and users type slowly. A
+    /// step is not accepted if it is `lastStep` or earlier. The caller stores the returned step as the next `lastStep`,
+    /// so each step is single-use (RFC 6238 §5.2). If two accepted steps have the same code, the later one is returned;
+    /// otherwise the user could use that code twice. All three codes are computed and compared in full, so the time
+    /// does not reveal which one matched.
     package func matchingStep(of code: String, at unixSeconds: Int64, after lastStep: Int64?) -> Int64? {
         guard let typed = SixDigits(typed: code) else { return nil }
         let current = Self.step(at: unixSeconds)

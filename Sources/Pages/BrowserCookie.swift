@@ -1,20 +1,20 @@
 package import Domain
 package import HTTPTypes
 
-/// A cookie that the service sets, which browsers send only to the service's own host.
+/// A cookie that the service sets, and that browsers send only to the service's own host.
 ///
 /// No script can read the cookie.
 ///
 /// The name has the prefix `__Host-`, which requires HTTPS and keeps other hosts of the domain from setting the cookie.
 /// A deployment without HTTPS omits the prefix. Such a deployment is for development, on loopback.
 package struct BrowserCookie: Sendable {
-    /// The requests in which a browser sends the cookie.
+    /// The attribute `SameSite`: in which requests browsers send the cookie.
     package enum SameSite: String, Sendable {
-        /// Only requests that a page of the service causes.
+        /// Only in requests from pages of the same site, and when the user types the URL of a page.
         case strict = "Strict"
-        /// Also requests of a user who follows a link from another site.
+        /// Also when a link or a redirect of another site opens a page of the service.
         ///
-        /// After its dialog, a provider sends the browser back by such a link.
+        /// After its dialog, a provider sends the browser back by a redirect.
         case lax = "Lax"
     }
 
@@ -22,7 +22,7 @@ package struct BrowserCookie: Sendable {
     private let isSecure: Bool
     private let sameSite: SameSite
 
-    /// The maximum number of cookies in a request that the service reads.
+    /// The maximum number of cookies that the service reads in one request.
     ///
     /// No browser sends more, even if the host has other cookies.
     private static let maxPairs = 200

@@ -33,7 +33,7 @@ extension HTML {
 }
 
 extension Response {
-    /// Returns a response with a document, or with a part of a document for a script.
+    /// Returns a response with an HTML document, or with a part of one that a script has requested.
     ///
     /// No cache stores the response, and no frame shows it. The content security policy names what the document may
     /// load and execute (`sources`), and where its forms may be sent (`forms`).

@@ -3,8 +3,8 @@ package import Encodings
 
 /// Creates the fields of forms in which a user enters a second factor.
 ///
-/// A form has one set of these fields. The name of the field that the browser sends tells the service what the user
-/// did, such as entering a code or choosing another factor.
+/// A form has the fields for one factor. It may have further buttons, each with a name. By this name, the service knows
+/// that the user has requested a code or chosen another factor.
 package struct FactorFields: Sendable {
     private let words: PageWords
 
@@ -17,7 +17,7 @@ package struct FactorFields: Sendable {
     ///   - sentTo: The destination of a code that has just been sent.
     ///   - publicKey: The WebAuthn options with which a browser asks for a passkey.
     ///   - others: The factors that the user may use instead.
-    ///   - button: The label of the button that sends the form, if the button does more than send the factor.
+    ///   - button: The label of the button that sends the form, if the form does more than verify the factor.
     /// - Returns: HTML; with `publicKey`, the page needs the passkey script.
     package func asking(
         for factor: Factor,
@@ -92,10 +92,10 @@ package struct FactorFields: Sendable {
 }
 
 extension PageWords {
-    /// Returns a text about a second factor.
+    /// Returns a text about a second factor, with the destination of the factor's codes if there is one to show.
     ///
-    /// If the factor has a destination for codes that may be shown, returns the text `addressed` instead. This text
-    /// contains the destination: a masked e-mail address or phone number.
+    /// The destination is a masked e-mail address or phone number. If there is one, the result is the text `addressed`;
+    /// otherwise, it is `text`.
     fileprivate func callAsFunction(_ text: PageText, to factor: Factor, _ addressed: PageText) -> HTML {
         factor.hint.map { self(addressed, [.target: "\($0)"]) } ?? self(text)
     }

@@ -20,7 +20,7 @@ package struct InlineAsset: Sendable {
 /// The look of pages: one style sheet for all, and the color of an application.
 ///
 /// The sheet supports light and dark mode, windows from 320 px of width, and any size of text. So widths are in `rem`,
-/// and wide elements are placed one below the other.
+/// and elements without room beside each other are placed one below the other.
 enum PageStyle {
     static let sheet = InlineAsset(PackageResources.page_css)
 
@@ -35,7 +35,7 @@ enum PageStyle {
 
     /// Returns whether white text on a color has a higher contrast ratio (WCAG 2.2) than black text.
     ///
-    /// For any color, the better of the two has a ratio of at least √21, which is 4.58.
+    /// On any color, either white or black text has a ratio of at least √21, which is 4.58.
     private static func isDark(_ color: PageColor) -> Bool {
         let luminance = luminance(of: color)
         return 1.05 / (luminance + 0.05) > (luminance + 0.05) / 0.05

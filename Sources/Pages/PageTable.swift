@@ -2,9 +2,9 @@
 ///
 /// Each line of the file is `key = text`. If several keys have the same text, commas separate the keys.
 struct PageTable {
-    /// The parsed texts by key.
+    /// The texts by key, each split at its braces.
     ///
-    /// The elements of each text are alternately a piece of markup and the name of a value to insert.
+    /// The elements at even indexes are markup. Those at odd indexes are names of values to insert.
     private(set) var texts: [String: [Substring]] = [:]
 
     init(_ file: [UInt8]) {

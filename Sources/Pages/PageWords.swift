@@ -30,18 +30,18 @@ package struct PageWords: Sendable {
         return own ?? (language == .english ? "\(failure.message)" : "<span lang=\"en\">\(failure.message)</span>")
     }
 
-    /// Returns the day of a time in the notation of the page's language, in UTC.
+    /// Returns the day of a time as a text in the page's language.
     ///
-    /// `milliseconds` counts since 1970.
+    /// The day is in UTC. `milliseconds` counts since 1970.
     package func day(_ milliseconds: Int64) -> HTML {
         let days = milliseconds >= 0 ? milliseconds / 86_400_000 : (milliseconds - 86_399_999) / 86_400_000
         guard let date = CalendarDate(daysSince1970: Int(days)) else { return self(.someDay) }
         return "<time datetime=\"\(date.description)\">\(written(date))</time>"
     }
 
-    /// Returns a time, with its day and time of day in UTC, in the notation of the page's language.
+    /// Returns the day, hour and minute of a time as a text in the page's language.
     ///
-    /// `milliseconds` counts since 1970.
+    /// All three are in UTC. `milliseconds` counts since 1970.
     package func moment(_ milliseconds: Int64) -> HTML {
         let (days, rest) = milliseconds.quotientAndRemainder(dividingBy: 86_400_000)
         guard milliseconds >= 0, let date = CalendarDate(daysSince1970: Int(days)) else { return self(.someDay) }

@@ -36,7 +36,7 @@ package struct WebPage: Sendable {
 
     /// Returns a page with a form.
     ///
-    /// If the service refused what the user sent in this form before, the page shows the failure.
+    /// The page also shows `problem`, the failure of the user's previous attempt with this form.
     package func question(
         _ title: PageText,
         _ body: HTML,
@@ -62,8 +62,8 @@ package struct WebPage: Sendable {
 
     /// Returns a page that may load nothing and execute only `script`.
     ///
-    /// The page may send forms only to its own origin. Browsers also apply this rule to the target of a redirect that
-    /// responds to a form. `formTarget` is a further origin that the redirect may lead to.
+    /// With `sendsForms`, the page may send forms to its own origin. The service may respond to a form with a redirect.
+    /// `formTarget` is a further origin to which browsers follow such a redirect.
     package func response(
         _ title: PageText,
         _ body: HTML,

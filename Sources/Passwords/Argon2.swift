@@ -86,8 +86,8 @@ struct Argon2Hash: PasswordHash {
 
     /// Whether the hash has the parameters of new hashes.
     ///
-    /// Other parameters count as outdated, even stronger ones. Since outdated hashes are replaced, all logins take the
-    /// same time and the amount of memory that operators plan for.
+    /// Any other parameters count as outdated, even stronger ones. A login replaces an outdated hash. So in time, all
+    /// checks of passwords take the same time and the amount of memory that operators plan for.
     var isCurrent: Bool {
         type == Argon2_id && version == 0x13 && memoryKiB == Argon2.memoryKiB && passes == Argon2.passes
             && lanes == Argon2.lanes && salt.count == Argon2.saltBytes && tag.count == Argon2.tagBytes

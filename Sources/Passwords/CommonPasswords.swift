@@ -4,9 +4,9 @@ import Encodings
 /// The most common passwords, in lower case.
 ///
 /// `common-passwords.txt` has the 6000 most common passwords of four or more characters, and all passwords of 15 or
-/// more characters among the 30,000 most common. They were counted from leaks for zxcvbn (Dropbox, MIT licence). Few of
-/// them are long enough to be allowed, but users reach a minimum length by concatenating common passwords. So a
-/// password is common when it consists of up to three of them.
+/// more characters among the 30,000 most common. They were counted from leaks for zxcvbn (Dropbox, MIT licence). Few
+/// entries reach the minimum length of a password. But users concatenate them to reach it, so a concatenation of up to
+/// three entries counts as a common password, too.
 struct CommonPasswords: Sendable {
     static let shared = CommonPasswords(list: EmbeddedFiles.commonPasswords)
 
@@ -21,8 +21,8 @@ struct CommonPasswords: Sendable {
         longest = entries.lazy.map(\.count).max() ?? 0
     }
 
-    /// Returns whether a password is a concatenation of common passwords and of the given names, at most `maxParts` in
-    /// all.
+    /// Returns whether a password is a concatenation of at most `maxParts` parts, each of which is a common password or
+    /// one of the given names.
     ///
     /// The caller limits the length of the password. Names of fewer than four bytes are ignored.
     func makeUp(_ password: String, or names: [String]) -> Bool {

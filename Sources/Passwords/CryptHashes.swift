@@ -57,7 +57,7 @@ struct SHACryptHash: PasswordHash {
 
 /// The functions of libxcrypt.
 private enum Crypt {
-    /// Returns whether a byte may occur in salts and hashes.
+    /// Returns whether a byte is one of the 64 characters in the text form of salts and hashes.
     static func isCharacter(_ byte: UInt8) -> Bool {
         byte.isASCIIAlphanumeric || byte == UInt8(ascii: ".") || byte == UInt8(ascii: "/")
     }

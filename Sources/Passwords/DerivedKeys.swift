@@ -64,9 +64,9 @@ private struct ScryptCost {
     private let blockSize: Int
     private let parallelism: Int
 
-    /// Reads and checks the parameters `r`, `p` and the binary logarithm of `N`.
+    /// Reads `r`, `p` and the binary logarithm of `N` from the parameters of a hash, and checks them.
     ///
-    /// The text forms of hashes have different names for the logarithm, so the caller passes its name.
+    /// The caller passes the name of the logarithm, such as `ln`, which depends on the text form of the hash.
     init(_ parameters: [String: Substring], exponent name: String) throws(ForeignHashProblem) {
         exponent = try parameters.number(name, in: 1...19)
         // swift-crypto underestimates the memory for larger block sizes, and refuses them.

@@ -28,7 +28,7 @@ package struct FirebaseScryptParameters: Sendable {
     }
 }
 
-/// The reason why a text does not contain valid parameters of Firebase's hashes.
+/// The reason why a text from Firebase's console does not contain valid parameters of hashes.
 package enum HashConfigProblem: Error, CustomStringConvertible {
     case lacks(String)
     case unusable(ForeignHashProblem)
@@ -65,7 +65,7 @@ extension FirebaseScryptParameters {
     }
 }
 
-/// Creates the text form of hashes, for systems that store the parts of a hash in separate columns.
+/// Creates the text form of a hash from its parts, which some systems store in separate columns.
 extension ForeignHash {
     /// Creates a hash of Firebase Authentication, in Supabase's text form.
     package static func firebaseScrypt(
@@ -95,7 +95,9 @@ extension ForeignHash {
         case after
     }
 
-    /// Creates a digest of the concatenated salt and password; an empty salt stands for none.
+    /// Creates a hash that is a digest of the salt and the password, concatenated.
+    ///
+    /// An empty salt means that the digest has no salt.
     package static func saltedDigest(
         _ digest: Digest,
         hash: [UInt8],

@@ -21,9 +21,8 @@ package enum ForeignHashProblem: Error, Sendable, Equatable, CustomStringConvert
 
 /// A password hash in a text form that names its scheme.
 ///
-/// This service or another system has made the hash. See docs/security.md#hashes-of-other-systems. To check a password
-/// against the hash takes at most about a second of one core, and at most 64 MiB. Parsing refuses a hash that would
-/// take more.
+/// This service or another system has made the hash. See docs/security.md#hashes-of-other-systems. The initializer
+/// refuses a hash if the check of a password would take more than about a second of one core, or more than 64 MiB.
 package struct ForeignHash: Sendable {
     /// The text form, which is encrypted and stored.
     ///
@@ -55,7 +54,7 @@ package struct ForeignHash: Sendable {
     func matches(_ password: [UInt8]) -> Bool? { hash.matches(password) }
 }
 
-/// A hash is always printed as `•••`, since its members contain parts of the secret.
+/// Prints every hash as `•••`, since the members of a hash contain parts of the secret.
 extension ForeignHash: CustomStringConvertible, CustomReflectable {
     package var description: String { text.description }
     package var customMirror: Mirror { Mirror(self, children: [:]) }

@@ -20,10 +20,10 @@ package final class PasswordHasher: Sendable {
     private let threads: HashingThreads
     private let turns: FairQueue
     private let random: RandomSource
-    /// A hash of random bytes that belongs to no account.
+    /// A dummy hash, which belongs to no account.
     ///
-    /// A password is also checked against this hash if the account has no hash, or a hash of another system. So no
-    /// check takes less time than the check of a hash that this service made.
+    /// A password is also checked against this hash if the account has no hash, or a hash of another system. So the
+    /// duration of a check does not reveal whether the account has a hash of this service.
     private let dummy: ForeignHash?
 
     /// Creates a hasher.
@@ -63,15 +63,15 @@ package final class PasswordHasher: Sendable {
 
     /// Verifies a password against a stored hash.
     ///
-    /// Another system's hash may take less time than a hash of this service. So for such a hash, or without a hash, the
-    /// method also checks the password against a dummy hash of this service.
+    /// Another system's hash may take less time than a hash of this service. So the method also checks the password
+    /// against a dummy hash of this service, if the account has another system's hash or none.
     ///
     /// - Parameters:
     ///   - password: A password of at most `PasswordRules.maxBytes`.
     ///   - application: The application of the user; applications take turns in the queue.
     ///   - hash: The text of a `ForeignHash`. If it is nil, the same work is done, and the password never matches.
     ///   - deadline: The moment at which the client stops waiting.
-    /// - Returns: Whether the password matches.
+    /// - Returns: Whether the password matches, and if so, whether the hash is outdated.
     /// - Throws: `overloaded`; `internal` when memory is short or the hash is invalid (`ForeignHash`).
     package func verify(
         _ password: Secret,
@@ -82,7 +82,7 @@ package final class PasswordHasher: Sendable {
         try await inTurn(application, deadline, try check(password, against: hash))
     }
 
-    /// Returns a closure that does the hashing of `verify`; the closure returns nil when memory is short.
+    /// Returns a closure that checks a password against a hash; the closure returns nil when memory is short.
     func check(_ password: Secret, against hash: String?) throws(Failure) -> @Sendable () -> Verdict? {
         let forms = try Self.forms(of: password)
         let stored = try hash.map { (text) throws(Failure) in try Self.read(text) }
@@ -121,8 +121,8 @@ package final class PasswordHasher: Sendable {
     /// Returns the bytes of a password that are compared with a hash: its normalized form (NFC), and the bytes as sent,
     /// if they differ.
     ///
-    /// This service makes hashes of the normalized form. Other systems made hashes of the bytes that the user sent.
-    /// Both forms are tried with every hash, and also without a hash. So the time does not reveal the kind of the hash.
+    /// This service hashes the normalized form of a new password. Other systems hashed the bytes that the user sent.
+    /// Both forms are tried in every check, whatever the kind of the hash, so the duration does not reveal the kind.
     private static func forms(of password: Secret) throws(Failure) -> [[UInt8]] {
         let (normalized, sent) = (try bytes(of: password), Array(password.reveal().utf8))
         return normalized == sent ? [sent] : [normalized, sent]

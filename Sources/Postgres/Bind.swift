@@ -69,7 +69,7 @@ extension Bind {
 }
 
 extension Bind: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
-    /// The SQL type only, since a description must never show the value.
+    /// Shows only the SQL type: a description must never contain the value.
     package var description: String { "\(sqlType)" }
     package var debugDescription: String { description }
     package var customMirror: Mirror { Mirror(self, children: []) }

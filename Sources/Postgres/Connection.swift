@@ -22,7 +22,8 @@ final class Connection {
     /// The next event in the data that was read from the server.
     enum Reading {
         case completion(Pipeline.Completion)
-        /// A script (several SQL statements in one text) or a COPY has ended, with its first error if there was one.
+        /// A script (several SQL statements in one text) or a COPY has ended. The outcome is the first error, if there
+        /// was one.
         case script(Request, Pipeline.Outcome)
         case nothing
         case broken
@@ -39,9 +40,9 @@ final class Connection {
         let discarded: Int
     }
 
-    /// A request that is sent with PostgreSQL's simple query protocol.
+    /// A script or a COPY, which is sent with PostgreSQL's simple query protocol.
     ///
-    /// libpq sends such a request only outside of pipeline mode.
+    /// libpq permits this protocol only outside of pipeline mode.
     private struct Script {
         let request: Request
         var outcome = Pipeline.Outcome.nothing
@@ -216,9 +217,10 @@ final class Connection {
         prepared.removeAll()
     }
 
-    /// Sends the data that libpq holds, and rows of a COPY as long as the socket has room for them.
+    /// Sends the data that libpq holds, and as many rows of a COPY as the socket has room for.
     ///
-    /// While the socket has no room, the poller watches the socket. Returns false if the connection is broken.
+    /// If some data remains, `poller` watches the socket until it has room again. Returns false if the connection is
+    /// broken.
     func flush(_ poller: Poller) -> Bool {
         needsFlush = false
         var status = PQflush(handle.pointer)
@@ -360,9 +362,9 @@ final class Connection {
         _ = pipeline.abandon { $0 === request }
     }
 
-    /// Returns the requests to which no response had arrived when the connection was lost.
+    /// Returns the requests that had no complete response when the connection was lost.
     ///
-    /// If the server had already refused one of them, the server's error is returned with that request.
+    /// If the server had already refused one of the requests, its error is returned with the request.
     func orphans() -> [Pipeline.Orphan] {
         var orphans = pipeline.lost()
         if let script {

@@ -1,15 +1,15 @@
 extension PostgresConfiguration {
-    /// A path at which no file exists, for the keywords of libpq that name files.
+    /// A path at which no file exists: the value of those libpq keywords that name a file and are not used.
     ///
-    /// If such a keyword is unset or empty, libpq looks for certificates and passwords in the home folder and in `PG*`
-    /// environment variables. A path without a file prevents this.
+    /// If one of the keywords were unset or empty, libpq would look for certificates and passwords in the home folder
+    /// and in `PG*` environment variables.
     private static let absentFile = "/nonexistent"
 
     /// Returns the libpq keywords and values for a connection to `host`.
     ///
-    /// If a keyword is unset, libpq silently takes its value from an environment variable. So every keyword that has
-    /// such a variable is set here. `addresses` has the IP addresses of the host; it is empty for a Unix socket only.
-    /// libpq would block the event loop if it resolved a host name itself.
+    /// If a keyword is unset, libpq takes its value from an environment variable. So the keywords are set here, except
+    /// for a few, whose variables the configuration refuses or reads itself. `addresses` has the IP addresses of the host, since libpq
+    /// would block the event loop if it resolved the host's name. It is empty for a Unix socket only.
     func keywords(host: DatabaseHost, addresses: [String]) -> [(keyword: String, value: String)] {
         let times = max(1, addresses.count)
         var keywords: [(keyword: String, value: String)] = [
@@ -57,17 +57,17 @@ extension PostgresConfiguration {
         return keywords
     }
 
-    /// The server settings that fix the text formats of dates and floating-point numbers.
+    /// The server settings that determine the text format of dates and floating-point numbers.
     ///
-    /// The program sends some values as text, if the database uses the Citus extension. With these settings PostgreSQL
-    /// reads such a text back as the same value, even if the database or the role has set other formats.
+    /// If the database uses the Citus extension, the program sends some values as text. These settings ensure that
+    /// PostgreSQL reads the text back as the same value, whatever formats the database or the role has set.
     private static let texts = ["datestyle=ISO", "extra_float_digits=1"]
 
-    /// The server settings for TCP keepalive, by which PostgreSQL notices a lost client.
+    /// The server settings for TCP keepalive, so that PostgreSQL notices a lost client.
     ///
-    /// When the network fails silently, a server process would otherwise live for hours and occupy one of the server's
-    /// connections. The times are the same as those by which the client notices a lost server. PostgreSQL ignores these
-    /// settings on a Unix socket.
+    /// Otherwise, when the network fails silently, the session of the lost client would occupy one of the server's
+    /// connections for hours. With these settings PostgreSQL notices a lost client as fast as the client notices a lost
+    /// server. PostgreSQL ignores them on a Unix socket.
     private var serverKeepalives: [String] {
         [
             "tcp_keepalives_idle=10", "tcp_keepalives_interval=3", "tcp_keepalives_count=3",

@@ -1,6 +1,10 @@
-/// The methods by which callers on any thread pass requests to the event loop's thread and wait for the outcome.
+/// The methods that callers on any thread use: they pass a request to the event loop's thread, and wait for the
+/// outcome.
 extension ConnectionPool {
-    /// Passes the request to the event loop and waits for its outcome, or until the task is cancelled.
+    /// Passes the request to the event loop, and waits for its outcome.
+    ///
+    /// If `cancellable` is true and the task is cancelled, the wait ends with an error. A statement that was already
+    /// sent may still take effect.
     nonisolated(nonsending) func perform(
         _ request: Request,
         cancellable: Bool = true
@@ -21,7 +25,7 @@ extension ConnectionPool {
         }
     }
 
-    /// Leases a connection for exclusive use, and waits until one is free.
+    /// Waits for a free connection, and leases it for exclusive use.
     nonisolated(nonsending) func acquire(_ purpose: Lease.Purpose) async throws(PostgresError) -> Lease {
         let request = LeaseRequest(purpose)
         let outcome = await withTaskCancellationHandler {

@@ -1,10 +1,11 @@
 /// The methods that close connections and notify the callers that use them.
 extension ConnectionPool {
-    /// Stops sending statements on a connection, because of an error that the server returned.
+    /// Marks a connection for closing, because of an error that the server returned.
     ///
-    /// A server that has become a standby (error 25006) refuses writes on all its connections. After this error
-    /// on a pipelined connection, the pool retires all unleased connections, too. Each closes once it is idle, and its
-    /// replacement may connect to another server.
+    /// A pipelined connection takes no more statements, and closes once it is idle. A leased connection closes when its
+    /// lease is returned. The error 25006 on a pipelined connection means that the server has become a standby, which
+    /// refuses writes. The pool then also closes all other connections that are not leased, so that their replacements
+    /// may connect to another server.
     func retire(_ connection: Connection, slot index: Int, because error: PostgresError) {
         connection.isRetiring = true
         guard index < pipelined else { return }
@@ -19,10 +20,11 @@ extension ConnectionPool {
         listenElsewhere()
     }
 
-    /// Marks a connection for replacement because its server process has cached too much data of discarded statements.
+    /// Marks a pipelined connection for replacement, since its server process has cached too much data of discarded
+    /// statements.
     ///
-    /// The connection is closed once it is idle. Does nothing while another pipelined connection is closed or being
-    /// replaced.
+    /// The connection is closed once it is idle. Only one connection is replaced at a time: the method does nothing
+    /// unless all pipelined connections are open and take statements.
     func renew(_ connection: Connection, slot index: Int) {
         guard index < pipelined, !connection.isRetiring, dispatch.open == pipelined else { return }
         connection.isRetiring = true

@@ -1,6 +1,6 @@
 internal import CLibPQ
 
-/// An attempt to open a connection, trying one host after the other.
+/// An attempt to open a connection; it tries one host after the other.
 final class ConnectionAttempt {
     let slot: Int
     /// The indices of the hosts not tried yet, in order.
@@ -193,7 +193,7 @@ extension ConnectionPool {
         if configuration.givesUpAtRefusals, attempt.isFinal { giveUpWaiting() }
     }
 
-    /// Resumes all callers that wait for a connection with an error, since every host has failed permanently.
+    /// Every host has failed permanently: resumes all callers that wait for a connection, and throws the error to them.
     private func giveUpWaiting() {
         let never = now + .seconds(1 << 30)
         for request in dispatch.expire(now: never).requests { answer(request, .failure(.unavailable(lastFailure))) }

@@ -1,7 +1,6 @@
 /// The methods that lease exclusive connections, and clean their sessions afterwards.
 extension ConnectionPool {
-    /// The cleaning of a session after its lease: the server undoes the changes that the leaseholder made to the
-    /// session.
+    /// The state of a session's cleaning: the server undoes the changes that the leaseholder made to the session.
     struct Cleaning {
         /// The use for which the connection was leased.
         ///
@@ -9,7 +8,7 @@ extension ConnectionPool {
         let purpose: Lease.Purpose
         let statements: [Statement]
         var answered = 0
-        /// The caller that returned the lease, if it waits for the end of the cleaning.
+        /// The caller that returned the lease; nil if it does not wait for the end of the cleaning.
         let continuation: Continuation<Void>?
     }
 
@@ -97,7 +96,9 @@ extension ConnectionPool {
         perform(leases.cleaned(place: index - pipelined))
     }
 
-    /// Ends the cleaning of a session, which is now clean or lost, and resumes the caller that waits for this.
+    /// Removes a session's entry in `cleanings`, and resumes the caller that waits for the end of the cleaning.
+    ///
+    /// Either the session is clean now, or its connection is lost.
     func endCleaning(_ index: Int) {
         cleanings.removeValue(forKey: index)?.continuation?.resume()
     }

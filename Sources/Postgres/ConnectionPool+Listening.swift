@@ -43,9 +43,9 @@ extension ConnectionPool {
         }
     }
 
-    /// Closes the connections of all listeners, since their server takes no more writes.
+    /// Closes the connections of all listeners, since their server has become a standby, which refuses writes.
     ///
-    /// The listeners then connect to another server.
+    /// The listeners connect again, perhaps to another server.
     func listenElsewhere() {
         for index in listeners.indices { lose(slot(ofListener: index)) }
     }

@@ -177,9 +177,9 @@ extension ConnectionPool {
         case outdated
     }
 
-    /// Returns why the server refused to use a plan that it had made earlier; nil for any other error.
+    /// Returns why the server could not use a plan that it had made earlier; nil if the error has another cause.
     ///
-    /// In this case the server has not run the statement. The statement itself may be correct.
+    /// If the result is not nil, the server has not run the statement, and the statement itself may be correct.
     private func staleness(of error: PostgresError, _ request: Request) -> Staleness? {
         guard request.plan == .reused else { return nil }
         switch error.sqlState {

@@ -171,7 +171,7 @@ actor ConnectionPool {
         }
     }
 
-    /// Whether the connection is open: `slots` still has it at this index.
+    /// Whether the connection is still open; `slots` has it at this index until it is closed.
     func isOpen(_ connection: Connection, slot index: Int) -> Bool {
         guard case .open(let current) = slots[index] else { return false }
         return current === connection
@@ -200,7 +200,7 @@ actor ConnectionPool {
         }
     }
 
-    /// The longest time that the oldest request in flight may wait for a response; nil for no limit.
+    /// The maximum wait for the response to the oldest request in flight on a connection; nil if there is no limit.
     var replyLimit: Duration? {
         configuration.statementTimeout > .zero ? configuration.statementTimeout + .seconds(1) : nil
     }

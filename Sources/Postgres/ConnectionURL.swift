@@ -13,9 +13,9 @@ struct ConnectionURL {
         "application_name", "channel_binding", "connect_timeout", "gssencmode", "client_encoding", "options",
     ]
 
-    /// Returns advice for a URL parameter that other PostgreSQL clients accept and this driver refuses.
+    /// Returns advice about a URL parameter that other PostgreSQL clients accept and this driver refuses.
     ///
-    /// Nil for an unknown parameter.
+    /// Nil for any other parameter.
     private static func advice(for parameter: String) -> String? {
         switch parameter {
         case "user", "password", "dbname": "write it as in postgres://USER:PASSWORD@HOST/DATABASE"

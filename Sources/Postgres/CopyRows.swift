@@ -1,9 +1,10 @@
 /// Rows to copy into a table, in the binary format of PostgreSQL's COPY.
 package struct CopyRows: Sendable {
-    /// The bytes before the rows: the signature, no flags, no extension.
+    /// The bytes before the rows: the format's signature, the flags (all zero), and the length of the header extension
+    /// (zero).
     private static let header: [UInt8] =
         Array("PGCOPY\n".utf8) + [0xFF] + Array("\r\n".utf8) + [UInt8](repeating: 0, count: 9)
-    /// The bytes after the rows: where the next row would have its number of columns, -1 marks the end.
+    /// The bytes after the last row: the 16-bit number -1, where a further row would have its number of columns.
     static let end: [UInt8] = [0xFF, 0xFF]
 
     /// The header and the rows.

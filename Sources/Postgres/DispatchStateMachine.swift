@@ -1,9 +1,9 @@
-/// The assignment of statements to pipelined connections, and the queue of waiting statements.
+/// Assigns statements to pipelined connections, and keeps the queue of waiting statements.
 ///
-/// A *lane* is the position of one connection, counted from 0. Each ``Affinity`` (a group of statements about the same
-/// tables) has lanes of its own, by ``LaneShares``. Its statements use another lane only if its own lanes are closed,
-/// full, stalled or much busier. In the last case, planning the statement anew on the other lane takes less time than
-/// waiting.
+/// A *lane* is the position of one pipelined connection, counted from 0. Each ``Affinity`` (a group of statements about
+/// the same tables) has some lanes of its own; ``LaneShares`` decides how many. Its statements use another lane only if
+/// its own lanes are closed, full, stalled or much busier. If they are much busier, planning the statement anew on the
+/// other lane takes less time than waiting.
 struct DispatchStateMachine<Request> {
     /// The decision about a new statement.
     enum Submission: Hashable {
@@ -38,18 +38,18 @@ struct DispatchStateMachine<Request> {
         let deadline: ContinuousClock.Instant
     }
 
-    /// The time after which a pipelined connection counts as stalled, if no response has arrived.
+    /// The time without a response after which a pipelined connection with statements in flight counts as stalled.
     ///
-    /// The cause is a slow statement, or one that waits for a lock. The statements behind it have to wait, too. So new
-    /// statements go to other connections, however loaded these are. A connection with statements in flight also counts
-    /// as stalled if its last response took longer than this time. Otherwise, if all statements are slow, each response
-    /// would draw all new statements to its connection.
+    /// A slow statement, or one that waits for a lock, delays all statements behind it. So new statements go to
+    /// connections that are not stalled, even if more statements are in flight there. A connection also counts as
+    /// stalled if its last response took longer than this time. Otherwise, when all statements are slow, the connection
+    /// of the latest response would get all new statements.
     private static var stall: Duration { .milliseconds(20) }
 
-    /// How many more statements may be in flight on a preferred connection than on the least loaded connection.
+    /// The largest accepted difference in load between an affinity's own connection and the least loaded connection.
     ///
-    /// If there are still more, a new statement goes to the least loaded connection. Planning it anew there takes less
-    /// time than waiting.
+    /// The load is the number of statements in flight. If the difference is larger, a new statement goes to the least
+    /// loaded connection: planning it anew there takes less time than waiting.
     private static var imbalance: Int { 8 }
 
     private let depth: Int
@@ -92,7 +92,9 @@ struct DispatchStateMachine<Request> {
         return .wait
     }
 
-    /// Puts a statement back at the front of the queue, since its connection was lost before any part of it was sent.
+    /// Puts a statement back at the front of the queue.
+    ///
+    /// The statement's connection was lost before any part of the statement was sent.
     mutating func returned(
         _ request: Request,
         near affinity: Affinity? = nil,
@@ -176,10 +178,10 @@ struct DispatchStateMachine<Request> {
 
     /// Chooses the lane (pipelined connection) for a statement; nil if no open lane has room.
     ///
-    /// Lanes that are not stalled come first. Among these, the lane with the fewest statements in flight is chosen, and
-    /// among equal lanes the first one. So at low load one connection does all the work: the server has its prepared
-    /// statements cached, and fewer threads must be woken. The lanes that `affinity` prefers are used unless they are
-    /// much busier.
+    /// The best lane is not stalled, and has the fewest statements in flight; among equal lanes, the first is the best.
+    /// So at low load one connection does all the work: the server has its prepared statements cached, and fewer
+    /// threads must be woken. A lane of the statement's affinity is chosen even if it is not the best, unless it is
+    /// stalled or much busier than the best.
     private func lane(for affinity: Affinity?, now: ContinuousClock.Instant) -> Int? {
         guard let affinity else { return leastLoaded(now: now) { $0 }?.lane }
         let width = shares.width(of: affinity)
@@ -191,7 +193,7 @@ struct DispatchStateMachine<Request> {
         return own.lane
     }
 
-    /// Returns the best lane that has room and for which `rank` does not return nil.
+    /// Returns the best of the lanes (pipelined connections) that have room, except those for which `rank` returns nil.
     ///
     /// Lanes that are not stalled are better, then lanes with fewer statements in flight, then lanes of a lower rank.
     private func leastLoaded(

@@ -84,9 +84,9 @@ final class Mailbox: Sendable {
         return pthread_equal(thread, pthread_self()) != 0
     }
 
-    /// Moves everything that was posted into `batch`.
+    /// Moves everything that was posted since the last call into `batch`, and drops the former content of `batch`.
     ///
-    /// The former arrays of `batch` are emptied and reused.
+    /// The memory of the former content is used for the next posts.
     func take(_ batch: inout Batch) {
         batch.messages.removeAll(keepingCapacity: true)
         batch.jobs.removeAll(keepingCapacity: true)

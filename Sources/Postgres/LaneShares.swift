@@ -1,9 +1,10 @@
-/// Decides how many lanes (pipelined connections) the statements of each ``Affinity`` may use.
+/// Decides how many lanes (pipelined connections) the statements of an ``Affinity`` may use.
 ///
-/// The larger the share of an affinity in the latest statements, the more lanes it may use. A rare affinity may use one
-/// lane, and an affinity with at least a quarter of the statements may use all lanes. So the plans of a rare affinity
-/// take memory on a single connection, even if there are a thousand such affinities. A frequent affinity is served as
-/// fast as if there were no affinities.
+/// An affinity is a group of statements about the same tables. The more of the latest statements belong to an affinity,
+/// the more lanes it may use. A rare affinity may use one lane. An affinity with at least a quarter of the latest
+/// statements may use all lanes. So the server caches the plans of a rare affinity on a single connection only, even if
+/// there are a thousand rare affinities. The statements of a frequent affinity wait no longer than if all statements
+/// used all lanes.
 struct LaneShares {
     private let lanes: Int
     /// The affinities of the latest statements; statements without an affinity are left out.
@@ -19,11 +20,10 @@ struct LaneShares {
     private var homes: [Affinity: Int] = [:]
     private var population: [Int]
 
-    /// Determines the share of the latest statements that gives an affinity one more lane.
-    ///
-    /// The share is `1 / (lanes × lanesPerShare)`. An affinity with twice that share gets two more lanes, and so on.
+    /// An affinity gets one more lane for each fraction `1 / (lanes × lanesPerShare)` of the latest statements that it
+    /// has.
     private static let lanesPerShare = 4
-    /// An affinity gets one more lane for each group of this many statements that it has among the latest ones.
+    /// An affinity gets one more lane for this many statements of its own among the latest ones.
     private static let step = 16
 
     init(lanes: Int) {
@@ -32,9 +32,9 @@ struct LaneShares {
         population = Array(repeating: 0, count: lanes)
     }
 
-    /// Counts a statement of the affinity.
+    /// Records a new statement of the affinity.
     ///
-    /// The first lane of a new affinity is the one at which the fewest other affinities begin.
+    /// If the affinity is new, it gets a first lane: the one that is the first lane of the fewest other affinities.
     mutating func note(_ affinity: Affinity) {
         if homes[affinity] == nil, let home = population.indices.min(by: { population[$0] < population[$1] }) {
             homes[affinity] = home

@@ -195,7 +195,7 @@ struct LeaseStateMachine<Waiter> {
         queue.remove(where: { matches($0.waiter) }) != nil
     }
 
-    /// Removes all waiters whose deadline has passed, and returns actions that tell them so.
+    /// Removes all waiters whose deadline has passed; returns for each an action that tells it why it gets no lease.
     mutating func expire(now: ContinuousClock.Instant) -> [Action] {
         let reason: Failure = places.contains(where: { $0.isOpen }) ? .busy : .unavailable
         var actions: [Action] = []

@@ -37,7 +37,8 @@ struct ListenStateMachine {
         self.timeout = timeout
     }
 
-    /// The time when ``tick(now:)`` is due if nothing happens before.
+    /// The time when ``tick(now:)`` must be called, unless another event changes the state before; nil if no call is
+    /// due.
     var nextDeadline: ContinuousClock.Instant? {
         switch state {
         case .disconnected: nil
@@ -53,7 +54,7 @@ struct ListenStateMachine {
 
     /// Records that the server has accepted or refused LISTEN.
     ///
-    /// Even a refusal shows that the connection works. It leaves ``isListening`` unchanged.
+    /// A refusal, too, shows that the connection works, but does not change ``isListening``.
     mutating func answered(isRefusal: Bool, now: ContinuousClock.Instant) -> Action? {
         guard case .asking = state else { return nil }
         state = .resting(until: now + pause)

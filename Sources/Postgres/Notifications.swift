@@ -4,7 +4,7 @@ internal import NIOConcurrencyHelpers
 package enum PostgresNotification: Sendable, Hashable {
     /// The session begins to listen, for the first time or again. Earlier notifications may have been missed.
     case listening
-    /// A notification was sent and committed.
+    /// A notification arrived. The transaction that sent it has been committed.
     case received(payload: String)
 }
 

@@ -1,17 +1,18 @@
 /// The number of requests for each way in which a request can end, since the start of the client.
 package struct Outcomes: Sendable, Hashable {
-    /// Requests that succeeded.
+    /// The number of requests that succeeded.
     package private(set) var done = 0
-    /// Requests that the server refused, that could not be sent, or whose result could not be read or was too large.
+    /// The number of requests that the server refused, that could not be sent, or whose result could not be read or was
+    /// too large.
     package private(set) var failed = 0
-    /// Requests whose connection broke.
+    /// The number of requests whose connection broke.
     package private(set) var lost = 0
-    /// Requests for which no connection came free, or none could be opened, within `leaseTimeout`.
+    /// The number of requests for which no connection came free, or none could be opened, within `leaseTimeout`.
     package private(set) var timedOut = 0
-    /// Requests that failed immediately because the queue was full.
+    /// The number of requests that failed immediately because the queue was full.
     package private(set) var overloaded = 0
-    /// Requests that were cancelled, that failed because the client was shut down, or that the program itself refused
-    /// to send.
+    /// The number of requests that were cancelled, that failed because the client was shut down, or that the program
+    /// itself refused to send.
     package private(set) var abandoned = 0
 
     mutating func note<Success>(_ outcome: Result<Success, PostgresError>) {

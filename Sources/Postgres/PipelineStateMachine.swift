@@ -1,10 +1,11 @@
-/// The order of statements and responses on one connection in pipeline mode.
+/// Matches responses to statements on one connection in pipeline mode, where responses arrive in the order of
+/// statements.
 ///
 /// The state machine tells which statement the next response belongs to, and when a response is complete.
 ///
-/// Every statement is followed by a Sync message of its own, so an error makes the server skip no later statement. The
-/// response to a statement counts only once the server has answered the Sync. At the Sync the server commits, and a
-/// deferred constraint can still make the commit fail.
+/// Every statement is followed by a Sync message of its own. So the server runs the later statements even if one fails.
+/// A response is complete only once the server has answered the Sync. At the Sync the server commits, and a deferred
+/// constraint can still make the commit fail.
 struct PipelineStateMachine<Request, Reply> {
     /// An event from libpq.
     enum Event {
@@ -18,16 +19,18 @@ struct PipelineStateMachine<Request, Reply> {
         case end
         /// The server's answer to the Sync message that follows each statement.
         case sync
-        /// The server waits for rows; no statement in a pipeline may cause this.
+        /// The server waits for the rows of a COPY. In pipeline mode this is a violation, since the driver sends no
+        /// COPY there.
         case copyIn
-        /// The result of a COPY to the client, which no statement of the driver may cause.
+        /// A result that no other case covers, such as that of a COPY to the client. No statement of the driver may
+        /// cause it.
         case unsupported
     }
 
     enum Outcome {
         case success(Reply)
         case failure(Reply)
-        /// The server answered the Sync message without any result before, which violates the protocol.
+        /// There is no result. If the response is complete, the server has violated the protocol.
         case nothing
     }
 
@@ -53,14 +56,15 @@ struct PipelineStateMachine<Request, Reply> {
         case violation
     }
 
-    /// A request without a response when the connection broke.
+    /// A request that had no complete response when the connection broke.
     struct Orphan {
         let request: Request
-        /// The server's error, if the server had refused the statement; the statement then certainly had no effect.
+        /// The error with which the server refused the statement, which then certainly had no effect; nil if there was
+        /// no error.
         let refusal: Reply?
     }
 
-    /// The state of a statement.
+    /// The next event that the state machine expects for a statement.
     private enum Stage {
         /// The result of the preparation is due. Can transition to: prepared.
         case preparing
@@ -132,7 +136,8 @@ struct PipelineStateMachine<Request, Reply> {
 
     /// Records that a statement was passed to libpq.
     ///
-    /// `preparing` tells that a request to prepare the statement was passed to libpq first, so its result is due first.
+    /// If `preparing` is true, a request to prepare the statement was passed to libpq first. Its result will arrive
+    /// first.
     mutating func sent(_ request: Request, preparing: Bool) {
         slots.append(Slot(request: request, stage: preparing ? .preparing : .executing))
     }

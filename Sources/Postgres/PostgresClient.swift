@@ -32,14 +32,14 @@ package final class PostgresClient: Sendable {
         pool.post(.shutDown)
     }
 
-    /// Runs one statement as a transaction of its own and returns its rows.
+    /// Runs one statement as a transaction of its own, and returns its rows.
     ///
-    /// The statement shares its connection with others, so it must be a single statement and must not change the
-    /// session.
+    /// The connection also serves statements of other callers. So the text must be a single statement, and must not
+    /// change the session.
     ///
     /// - Parameters:
     ///   - statement: The statement to run.
-    ///   - affinity: The group of statements to which the statement belongs; it shares a connection with them unless
+    ///   - affinity: The group that the statement belongs to. The statements of a group share a connection, unless
     ///     another connection would be faster.
     ///   - isRare: Whether the statement is too rare to be kept prepared.
     /// - Returns: The rows of the statement.
@@ -99,11 +99,12 @@ package final class PostgresClient: Sendable {
         }
     }
 
-    /// Leases a connection to `body`, outside of any transaction.
+    /// Runs `body` with a leased connection, outside of any transaction.
     ///
-    /// All changes of `body` to the session are undone afterwards, advisory locks included.
+    /// Afterwards all changes of `body` to the session are undone; advisory locks are released, too.
     ///
-    /// Only the server's own limits bound a statement here; `body` may lift them (`SET statement_timeout = 0`).
+    /// The client itself does not limit how long a statement of `body` takes. The session has the time limits of the
+    /// server, which `body` may remove (`SET statement_timeout = 0`).
     package func withConnection<Result: Sendable>(
         _ body: @Sendable (PostgresConnection) async throws -> Result
     ) async throws -> Result {

@@ -49,7 +49,7 @@ package struct PostgresConfiguration: Sendable {
     package var givesUpAtRefusals = false
     /// The pause after which a connection for notifications repeats `LISTEN`, to check that the connection works.
     ///
-    /// Such a connection sends nothing else. TCP alone does not notice that the peer of a silent connection is gone.
+    /// The connection sends nothing else. If a connection is silent, TCP does not notice that the server is gone.
     package var listenPause: Duration = .seconds(10)
     /// The maximum wait for the response to `LISTEN`.
     ///
@@ -61,15 +61,16 @@ package struct PostgresConfiguration: Sendable {
     package var resultBytes = 134_217_728
     /// Whether the server prepares statements and keeps them for later runs.
     ///
-    /// Must be false behind a pooler in transaction mode. The server then parses every statement at each run, and no
-    /// statement relies on the state of a session.
+    /// Must be false if a pooler in transaction mode is in front of the server. If false, the server parses every
+    /// statement at each run, and no statement relies on the state of a session.
     package var preparedStatements = true
     /// The maximum total size, in bytes, of the texts of the statements that one connection keeps prepared.
     ///
     /// At 0 every statement is planned for a single use. In the server's memory a prepared statement takes about a
     /// hundred times as many bytes as its text.
     package var preparedBytes = 2_621_440
-    /// The maximum total size, in bytes, of the statement texts that a connection has parsed and not kept prepared.
+    /// The maximum total size, in bytes, of the statement texts that the server parsed for a connection and does not
+    /// keep prepared.
     ///
     /// Above that, the connection is replaced, since the server keeps metadata of the statements' tables until the
     /// session ends. If ``preparedStatements`` is false, connections belong to a pooler and are not replaced.
@@ -171,7 +172,8 @@ package struct PostgresConfiguration: Sendable {
         }
     }
 
-    /// Returns a configuration with the database of `url`, and with the limits and application name of this one.
+    /// Returns a configuration for the server and database of `url`, with the limits and the application name of this
+    /// one.
     package func elsewhere(url: String) throws(PostgresConfigurationError) -> PostgresConfiguration {
         let other = try PostgresConfiguration(url: url)
         var configuration = self

@@ -1,4 +1,5 @@
-/// Two functions that rewrite each statement before it is sent, and translate the errors of the rewritten statement.
+/// Two functions: one rewrites each statement before it is sent, the other translates errors of the rewritten
+/// statement.
 package struct StatementDetour: Sendable {
     /// Returns the statement to send in place of the given one.
     ///
@@ -30,9 +31,9 @@ package final class PostgresConnection: Sendable {
         self.detour = detour
     }
 
-    /// Returns the same connection with a `detour` that rewrites its statements.
+    /// Returns an object for the same connection that lets `detour` rewrite each statement before it is sent.
     ///
-    /// Scripts and copied rows are sent unchanged.
+    /// If `detour` is nil, statements are sent unchanged. Scripts and copied rows are always sent unchanged.
     package func taking(_ detour: StatementDetour?) -> PostgresConnection {
         PostgresConnection(pool, lease, purpose, detour)
     }
@@ -123,7 +124,7 @@ package final class PostgresConnection: Sendable {
 }
 
 extension ServerError {
-    /// The error of a commit after a statement of the same transaction has failed.
+    /// The error that a commit throws if an earlier statement of its transaction has failed.
     ///
     /// Its code 25P02 means `in_failed_sql_transaction`.
     fileprivate static let failedTransaction = ServerError(

@@ -7,7 +7,8 @@ package enum PostgresError: Error, Sendable {
     case server(ServerError)
     /// The connection broke.
     ///
-    /// With `outcomeUnknown` the statement had been sent and may have been carried out. Otherwise it had no effect.
+    /// If `outcomeUnknown` is true, the statement had been sent and may have been carried out. Otherwise it had no
+    /// effect.
     case connectionLost(outcomeUnknown: Bool)
     /// No connection is open, and none was opened within `leaseTimeout`.
     ///
@@ -80,10 +81,11 @@ package struct ConnectFailure: Sendable, Hashable {
         (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) || (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(byte)
     }
 
-    /// Parses an error message of libpq, in the verbose format `PQERRORS_VERBOSE`.
+    /// Parses an error message of libpq, in the verbose format `PQERRORS_VERBOSE`, and replaces `password` in it by
+    /// dots.
     ///
-    /// A message of the server has the error code after the severity. Its last line names the position in PostgreSQL's
-    /// source code.
+    /// If the server wrote the message, the error code follows the severity (such as `FATAL`). The last line, which
+    /// names a position in PostgreSQL's source code, is left out.
     init(libpq message: String, hiding password: String?) {
         let lines = message.split(separator: "\n").map { line in line.drop { $0 == " " || $0 == "\t" } }
         var text = lines.filter { !$0.hasPrefix("LOCATION: ") }.joined(separator: "; ")
@@ -110,7 +112,8 @@ package enum InvalidStatement: Sendable, Hashable {
     case nulInText
     /// The statement has more than 65,535 values, or all its values together have more than 1 GB.
     case tooManyOrTooLargeBinds
-    /// A script was submitted while a statement is in flight on its connection, or the reverse. A script must be alone.
+    /// A script was submitted while the connection has a request in flight, or any request while it has a script in
+    /// flight. A script must be alone.
     case scriptNotAlone
 }
 

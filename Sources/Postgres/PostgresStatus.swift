@@ -1,24 +1,24 @@
 /// The current state of a PostgreSQL client, and its counts since its start.
 package struct PostgresStatus: Sendable, Hashable {
-    /// Connections open for single statements.
+    /// The number of open connections for single statements.
     package var pipelinedOpen = 0
-    /// Open connections for leases, whether they are leased at the moment or not.
+    /// The number of open connections for leases, whether they are leased at the moment or not.
     package var exclusiveOpen = 0
-    /// Leases given and not yet returned.
+    /// The number of leases that have not been returned yet.
     package var leased = 0
-    /// Statements in the queue for a connection.
+    /// The number of statements in the queue for a connection.
     package var queuedStatements = 0
-    /// Statements sent over pipelined connections and not yet answered.
+    /// The number of statements that were sent over pipelined connections and have no response yet.
     package var statementsInFlight = 0
-    /// Callers in the queue for a lease.
+    /// The number of callers in the queue for a lease.
     package var queuedLeases = 0
-    /// Streams of notifications whose session listens at the moment.
+    /// The number of streams of notifications whose session listens at the moment.
     package var listening = 0
-    /// Attempts to open a connection to some host, since the start.
+    /// The number of attempts to open a connection to some host, since the start of the client.
     package var connectAttempts = 0
-    /// Attempts to open a connection that failed, since the start.
+    /// The number of attempts to open a connection that failed, since the start of the client.
     package var connectFailures = 0
-    /// Connections that broke after they had been open, since the start.
+    /// The number of connections that broke after they had been open, since the start of the client.
     package var connectionsLost = 0
     /// The outcomes of the statements that callers submitted.
     package internal(set) var statements = Outcomes()

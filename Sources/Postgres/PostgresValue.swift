@@ -20,7 +20,7 @@ extension Bind {
 
 /// The value of one column in one row, in libpq's memory.
 ///
-/// A function to which a cell is passed must not keep it.
+/// A function that gets a cell as an argument must not keep it.
 package struct Cell {
     let type: SQLType
     let bytes: UnsafeRawBufferPointer
@@ -129,8 +129,8 @@ extension Timestamp: PostgresValue {
 
     /// The value in PostgreSQL's binary format.
     ///
-    /// The least integer stands for `-infinity`. So a time before PostgreSQL's range becomes the second least integer,
-    /// which PostgreSQL refuses as out of range.
+    /// There the smallest integer means `-infinity`. A finite time that is too early for PostgreSQL must not become
+    /// `-infinity`. So it becomes the second smallest integer, which PostgreSQL refuses as out of range.
     var wire: Int64 {
         if self == .infinity || self == .negativeInfinity { return microseconds }
         let (value, overflow) = microseconds.subtractingReportingOverflow(Timestamp.offset)

@@ -31,7 +31,8 @@ struct PreparedStatements {
         let sql: String
         let affinity: Affinity?
 
-        /// The number of bytes added to the length of each text, for the memory that even the shortest statement takes.
+        /// The number of bytes that count for each statement in addition to its text, since even the shortest takes
+        /// memory.
         private static let least = 256
 
         var weight: Int { sql.utf8.count + Self.least }

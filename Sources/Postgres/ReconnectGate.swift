@@ -55,10 +55,10 @@ struct ReconnectGate {
         state = .open
     }
 
-    /// Notes that an attempt failed.
+    /// Records that an attempt failed, and starts the wait before the next attempt.
     ///
-    /// `chance`, a random number from 0 to 1, decides how much the wait is shortened. Of several attempts that were
-    /// under way together, only the first failure counts.
+    /// `chance`, a random number from 0 to 1, decides how much the wait is shortened. If a wait has already begun,
+    /// because another attempt failed, nothing changes.
     mutating func failed(now: ContinuousClock.Instant, chance: Double) {
         if case .waiting = state { return }
         failures += 1
@@ -72,9 +72,10 @@ struct ReconnectGate {
         if case .probing = state { state = .unproven }
     }
 
-    /// Notes that a connection broke after being open for `age`.
+    /// Records that a connection broke after it had been open for `age`.
     ///
-    /// `chance`, a random number from 0 to 1, decides how much the wait is shortened.
+    /// If `age` is less than two seconds, this counts as a failed attempt, and starts a wait. `chance`, a random number
+    /// from 0 to 1, decides how much the wait is shortened.
     mutating func lost(age: Duration, now: ContinuousClock.Instant, chance: Double) {
         guard case .open = state else { return }
         if age < Self.proof {

@@ -24,18 +24,18 @@ final class Request: @unchecked Sendable {
         case cleaning
         /// A stream of notifications subscribes to its channel.
         case listener
-        /// The connection frees a prepared statement. No caller waits for this, and the request is not counted for the
-        /// maximum `pipelineDepth`.
+        /// A connection frees a prepared statement that it no longer keeps. No caller waits for the response, and the
+        /// request does not count towards `pipelineDepth`.
         case housekeeping
     }
 
     /// The way in which the statement was sent.
     enum Plan {
-        /// Parsed for a single use.
+        /// The server parsed the statement for this run only.
         case unnamed
-        /// Prepared with this use.
+        /// The server prepared the statement for this run, and keeps it for later runs.
         case fresh
-        /// Prepared by an earlier use.
+        /// An earlier run had prepared the statement.
         case reused
     }
 
@@ -44,8 +44,8 @@ final class Request: @unchecked Sendable {
         /// The event loop has not seen the request yet, and only the caller may access the request. Can transition to:
         /// cancelled, waiting, sent, finished.
         case outside
-        /// Cancelled by the caller before the loop saw the request; the failure is still due. Can transition to:
-        /// finished.
+        /// The caller cancelled before the loop saw the request; the loop will resume the caller with an error. Can
+        /// transition to: finished.
         case cancelled
         /// In the queue for pipelined connections. Can transition to: sent, finished.
         case waiting
@@ -59,7 +59,9 @@ final class Request: @unchecked Sendable {
     let origin: Origin
     /// The lease whose connection sends the request; nil if any pipelined connection may send it.
     let lease: Lease?
-    /// The group of statements that share a connection's plans and metadata.
+    /// The group of statements that the statement belongs to; nil for none.
+    ///
+    /// The statements of a group are best run on the same connection.
     let affinity: Affinity?
     /// Whether the statement is inside a transaction.
     ///
@@ -111,7 +113,7 @@ struct Lease: Sendable, Hashable {
     enum Purpose: Sendable, Hashable {
         /// One transaction. The connection counts as lost if a response takes longer than the time limit of statements.
         case transaction
-        /// Any use. The pool cleans the session afterwards, and no limit but the server's own applies to statements.
+        /// Any use. The pool cleans the session afterwards. Only the server limits how long a statement takes.
         case session
     }
 }
@@ -146,16 +148,16 @@ enum PoolMessage: Sendable {
     case cancel(Request)
     case lease(LeaseRequest)
     case cancelLease(LeaseRequest)
-    /// Return a lease; the continuation is resumed when its session is clean or closed.
+    /// Return a lease. The continuation is resumed once the session is clean or its connection is closed.
     case returned(Lease, Lease.Purpose, Continuation<Void>?)
     /// Open a connection for a stream of notifications, whose reading has begun.
     case listen(Subscription)
     /// Close the connection of a stream of notifications that is no longer read.
     case unlisten(Subscription)
-    /// The addresses of the host with this index in the configuration; empty if its name could not be resolved.
+    /// The name of the host with this index in the configuration was resolved. The addresses are empty if this failed.
     case resolved(host: Int, Resolver.Resolution)
 
-    /// Fails the callers that wait for the outcome of this message, since the pool no longer exists.
+    /// Resumes all callers that wait for the outcome of this message, since the pool no longer exists.
     func fail() {
         switch self {
         case .run(let continuation): continuation.resume()

@@ -4,7 +4,7 @@ internal import Glibc
 ///
 /// The system's function `getaddrinfo` blocks its thread for as long as a name server does not respond.
 enum Resolver {
-    /// The addresses of a name.
+    /// The result of resolving a host name.
     struct Resolution: Sendable {
         var addresses: [String] = []
         /// The system's error message if the name has no addresses.
@@ -13,7 +13,9 @@ enum Resolver {
         var isFinal = false
     }
 
-    /// Resolves `name` on a new thread and calls `deliver` with the result on that thread.
+    /// Resolves `name` on a new thread, and calls `deliver` with the result there.
+    ///
+    /// If no thread can be created, calls `deliver` on the current thread, without addresses.
     static func resolve(_ name: String, deliver: @escaping @Sendable (Resolution) -> Void) {
         let started = Thread.start(name: "postgres-dns") { deliver(resolution(of: name)) }
         if !started { deliver(Resolution()) }

@@ -27,7 +27,7 @@ package final class ResultSet: Sendable {
     /// The server's command tag, such as `INSERT 0 1`.
     package var commandTag: String { String(cString: PQcmdStatus(result)) }
 
-    /// The number of rows that were inserted, updated, deleted or selected; nil for statements without such a number.
+    /// The number of rows that were inserted, updated, deleted or selected; nil if the statement did none of these.
     package var affectedRows: Int? { Int(String(cString: PQcmdTuples(result))) }
 
     package var rows: Rows { Rows(set: self) }

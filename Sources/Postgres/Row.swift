@@ -50,7 +50,7 @@ package struct Row: Sendable {
         try cell(as: Value.self)
     }
 
-    /// Whether the next column is NULL, or there is none.
+    /// Whether the next column is NULL; true also if there is no next column.
     package var isNullNext: Bool { column >= set.columnCount || set.cell(row: index, column: column) == nil }
 
     /// Skips the remaining columns, such as those of an outer join that found no row.
@@ -94,7 +94,7 @@ extension ResultSet {
         try all(by: { row throws(PostgresError) in try row.next(Value.self) })
     }
 
-    /// Returns the values of all rows; the columns of each row are read as these types, in order.
+    /// Returns one tuple for each row; its values are read from the row's columns in order, as the given types.
     package func all<each Value: RowValue>(
         _: repeat (each Value).Type
     ) throws(PostgresError) -> [(repeat each Value)] {
@@ -129,7 +129,7 @@ extension ResultSet {
         try first(by: { row throws(PostgresError) in try row.next(Value.self) })
     }
 
-    /// Returns the values of the first row, whose columns are read as these types, in order; nil if there is no row.
+    /// Returns the values of the first row's columns in order, read as the given types; nil if there is no row.
     package func first<each Value: RowValue>(
         _: repeat (each Value).Type
     ) throws(PostgresError) -> (repeat each Value)? {
@@ -145,7 +145,7 @@ extension ResultSet {
         try first(by: { row throws(PostgresError) in make(repeat try row.next((each Column).self)) })
     }
 
-    /// Returns the result of `read` for the first row; nil also if there is no row.
+    /// Returns the result of `read` for the first row; nil if there is no row, or if `read` returns nil.
     package func first<Value>(by read: (inout Row) throws(PostgresError) -> Value?) throws(PostgresError) -> Value? {
         try first?.whole(read)
     }

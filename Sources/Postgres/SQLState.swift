@@ -5,7 +5,7 @@ package struct SQLState: Sendable, Hashable, ExpressibleByStringLiteral, CustomS
 
     /// Creates a code from the first five bytes of `bytes`.
     ///
-    /// Missing bytes count as zero, so the result matches no code of a server.
+    /// If there are fewer than five, zeros are added. The result then equals no code that a server sends.
     init(bytes: some Sequence<UInt8>) {
         var packed: UInt64 = 0
         var count = 0
@@ -24,7 +24,7 @@ package struct SQLState: Sendable, Hashable, ExpressibleByStringLiteral, CustomS
         String(decoding: (0..<5).map { UInt8(truncatingIfNeeded: packed >> (32 - 8 * UInt64($0))) }, as: UTF8.self)
     }
 
-    /// Whether the code belongs to a class: whether its first two characters are these.
+    /// Whether the code begins with `first` and `second`, the two characters that name a class of codes.
     func isOfClass(_ first: Unicode.Scalar, _ second: Unicode.Scalar) -> Bool {
         packed >> 24 == UInt64(first.value) << 8 | UInt64(second.value)
     }

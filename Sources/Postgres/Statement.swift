@@ -17,8 +17,8 @@ package struct Statement: Sendable {
 
     /// Creates a statement from a complete and trusted text and the values of its placeholders `$1`, `$2`, ….
     ///
-    /// Such a statement cannot be interpolated into another if it has values. Building the text once and passing the
-    /// same `String` each time is the fastest way to run a statement.
+    /// If the statement has values, it cannot be interpolated into another one. To run a statement as fast as possible,
+    /// build the text once and pass the same `String` each time.
     package init(sql: String, binds: [Bind] = []) {
         self.sql = sql
         self.binds = binds

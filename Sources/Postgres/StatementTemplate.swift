@@ -1,4 +1,4 @@
-/// A named parameter of a ``StatementTemplate``, which gets another value at each run.
+/// A named parameter of a ``StatementTemplate``; each run of the statement gives it a new value.
 package struct Parameter<Input>: Sendable {
     /// The name; parameters with the same name are the same parameter.
     package let name: String
@@ -38,7 +38,7 @@ package struct SQL<Input>: Sendable {
     fileprivate enum Piece: Sendable {
         /// SQL text, whose lines can be re-indented.
         case text(String)
-        /// Text of which no byte may change.
+        /// Text that is kept byte for byte.
         case verbatim(String)
         case parameter(Parameter<Input>)
     }
@@ -69,9 +69,9 @@ package struct SQL<Input>: Sendable {
         return text
     }
 
-    /// Returns the part as a statement, with the values that its parameters have for `input`.
+    /// Returns this part as a statement, with the values that its parameters have for `input`.
     ///
-    /// The result is interpolated into statements whose text differs from run to run.
+    /// The statement is meant to be interpolated into others whose text differs at each run.
     package func bound(to input: Input) -> Statement {
         var statement = Statement.StringInterpolation(literalCapacity: 0, interpolationCount: 0)
         for piece in pieces {
@@ -87,7 +87,7 @@ package struct SQL<Input>: Sendable {
 }
 
 extension SQL: CustomStringConvertible {
-    /// The text, with each parameter as a colon and its name.
+    /// The text, in which each parameter appears as a colon and its name.
     package var description: String { text(isIndented: true) { ":" + $0.name } }
 }
 
@@ -169,10 +169,10 @@ extension Sequence {
     }
 }
 
-/// A statement with a complete text, whose values are supplied at each run.
+/// A statement whose text is complete; only the values of its parameters are supplied at each run.
 ///
-/// Parameters are numbered here, in the order of their first use in the text. The indentation of lines is removed,
-/// since every connection keeps the text in memory.
+/// Parameters are numbered in the order of their first use in the text. The indentation of lines is removed, since
+/// every connection keeps the text in memory.
 package struct StatementTemplate<Input>: Sendable {
     /// The text, with placeholders `$1`, `$2`, ….
     package let sql: String

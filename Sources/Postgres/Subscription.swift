@@ -4,9 +4,7 @@ internal import NIOConcurrencyHelpers
 final class Subscription: Sendable {
     private struct State: Sendable {
         var queue = NotificationQueue()
-        /// The readers that wait because the queue is empty.
-        ///
-        /// There is one, unless several tasks read the same stream.
+        /// The readers that wait because the queue is empty: at most one, unless several tasks read the same stream.
         var readers = FIFO<Continuation<PostgresNotification?>>()
         var isEnded = false
     }
@@ -60,9 +58,9 @@ final class Subscription: Sendable {
 
 /// The queue of a stream's notifications that no task has read yet.
 ///
-/// The notification ``listening`` means that earlier notifications may have been missed, so the reader must read the
-/// data itself. It therefore replaces all notifications queued before it. When the queue is full, one ``listening``
-/// replaces the whole queue.
+/// The notification ``listening`` means that earlier notifications may have been missed. So the reader of the stream
+/// must load the current data anew, and needs no earlier notification. Therefore ``listening`` replaces the whole
+/// queue. If the queue is full, one ``listening`` replaces it, too.
 struct NotificationQueue: Sendable {
     /// The maximum number of notifications in the queue.
     static let capacity = 256

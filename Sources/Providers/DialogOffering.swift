@@ -6,13 +6,13 @@ package import Domain
 package protocol DialogOffering: CredentialVerifying {
     /// The name of the provider kind.
     var kind: ProviderName { get }
-    /// The URLs to which a browser may return after a login in a dialog that this service opens.
+    /// The URLs to which the browser may return at the end of a login by this provider's dialog.
     ///
-    /// A client's URL must equal one of them byte for byte.
+    /// A client may choose one of them: the URL in its request must be the same byte for byte.
     ///
-    /// The first one is the default.
+    /// If the client sends no URL, the first one is used.
     var returnURLs: [String] { get }
-    /// The option that says when the service sends a PKCE challenge to the provider's dialog.
+    /// The operator's option that decides whether the service opens the provider's dialogs with a PKCE challenge.
     var dialogChallenge: DialogChallenge { get }
 
     /// Returns the URL that opens a dialog in the user's browser.
@@ -36,7 +36,7 @@ package protocol DialogOffering: CredentialVerifying {
     ///   - question: The parameters of the verification. `appID` is the app of the dialog.
     ///   - claim: Marks the code as used, just before the request. The arguments and the result are as in
     ///     `CredentialVerifying.authenticate`.
-    /// - Returns: The verified user, or the result that the provider has lost the PKCE challenge of the dialog.
+    /// - Returns: The verified user; or `challengeLost`, if the provider has lost the PKCE challenge of the dialog.
     /// - Throws: The reason of any other failure.
     func finish(
         _ code: DialogCode,
@@ -45,9 +45,10 @@ package protocol DialogOffering: CredentialVerifying {
     ) async throws(Failure) -> FinishedDialog
 }
 
-/// The option that says when the service sends a PKCE `code_challenge` to login dialogs (RFC 7636).
+/// The option that decides whether login dialogs are opened with a PKCE `code_challenge` (RFC 7636).
 ///
-/// Some providers lose a challenge before the code is exchanged, and then refuse the code. Others require a challenge.
+/// Some providers require a challenge. Others sometimes lose the challenge before the authorization code is exchanged,
+/// and then refuse the code.
 package enum DialogChallenge: String, Sendable, CaseIterable {
     /// Dialogs have a challenge, except for a while after the provider has lost one.
     case auto
@@ -60,7 +61,8 @@ package struct DialogParameters: Sendable {
     /// The permissions to ask for; nil for those that the operator chose.
     package var permissions: [String]?
     package var authType: DialogAuthType?
-    /// The configuration at the provider that the dialog follows; nil for the configuration of the app, if it has one.
+    /// The id of a configuration at the provider that decides what the dialog asks for; nil for the configuration of
+    /// the app, if it has one.
     package var configID: String?
 
     package init(permissions: [String]? = nil, authType: DialogAuthType? = nil, configID: String? = nil) {

@@ -18,8 +18,9 @@ package protocol Provider: Sendable {
     /// The application's apps at the provider, in the order in which they are tried. Apps whose secret cannot be
     /// decrypted are left out.
     var apps: [ProviderApp] { get }
-    /// The names of those members of a failure's details that the service logs. They are error codes and types of the
-    /// provider, never a user's data.
+    /// The members of a failure's details that the service logs.
+    ///
+    /// Their values are the provider's error codes and error types, never a user's data.
     var loggedDetails: [String] { get }
 }
 
@@ -43,9 +44,10 @@ extension Provider {
 
     /// Returns the app to use for a credential that can be sent to the provider only once.
     ///
-    /// It is the app that the client names, or else the first.
+    /// If the client names an app, it is that app. Otherwise, it is the application's first app.
     ///
-    /// - Throws: `provider_not_configured`, `provider_misconfigured`.
+    /// - Throws: `provider_not_configured` if the application does not have the named app; `provider_misconfigured` if
+    ///   it has no app.
     package func app(named appID: String?) throws(Failure) -> ProviderApp {
         guard let app = try apps(named: appID).first else {
             throw .unusableConfiguration(cause: "the application has no \(title) app")
@@ -90,7 +92,7 @@ package protocol CredentialVerifying: Provider {
         claim: (_ hash: [UInt8], _ seconds: Int64) async throws(Failure) -> Bool
     ) async throws(Failure) -> AuthenticationResult
 
-    /// Verifies a credential for a preview. The preview does not use up the credential.
+    /// Verifies a credential for an operator's preview of a mapping, and does not use up the credential.
     func preview(_ credential: CredentialFields, _ question: VerificationRequest) async throws(Failure)
         -> VerifiedIdentity
 }
@@ -131,6 +133,8 @@ package final class AuthenticationResult: Sendable {
     /// The single-use credential that the login must mark as used; nil for a credential that may be used again.
     package let singleUse: SingleUseCredential?
     /// Whether the provider can verify the same credential again.
+    ///
+    /// If not, the service uses this result again when it must repeat the write of the login.
     package let isRepeatable: Bool
 
     package init(
@@ -250,8 +254,8 @@ package struct AppVerdict: Sendable {
 
 /// A provider that can warn about settings that are valid but outdated or unsafe.
 package protocol SettingsReviewing: Provider {
-    /// Returns warnings about settings that the provider no longer supports or soon will not, such as an old API
-    /// version.
+    /// Returns warnings about settings that the provider no longer supports, or will soon no longer support, such as an
+    /// old API version.
     ///
     /// An unknown API version causes a warning, too.
     func endings(on day: CalendarDate) -> [String]

@@ -18,12 +18,13 @@ package protocol ProviderKind: Sendable {
     var subjects: SubjectRule { get }
     /// The names that documents have for the id and the secret of an app of this kind.
     var appTerms: AppTerms { get }
-    /// The options of the kind. They are all settings of a provider except `enabled`, the apps and the secret options.
+    /// The options of the kind: all settings of a provider except `enabled`, the apps and the secret options.
     var optionShape: ObjectShape { get }
-    /// The options that are secrets. They follow the other options.
+    /// The secret options of the kind; documents list them after the other options.
     var secretOptions: [SecretOption] { get }
-    /// The options that an exported document contains even with their default values. A later version may have other
-    /// defaults.
+    /// The options that an exported document contains even if they have their default values.
+    ///
+    /// Otherwise, an import into a later version with other defaults would change these options.
     var exportedOptions: [String] { get }
     /// The URLs for callbacks, which an operator enters in the provider's console.
     var callbacks: [EnteredAddress] { get }
@@ -35,7 +36,9 @@ package protocol ProviderKind: Sendable {
     ///
     /// Other members are ignored.
     func options(in object: JSONObject, at place: JSONPointer, problems: inout DocumentProblems) -> JSONValue
-    /// Checks that valid options also fit each other. Secret options are not checked.
+    /// Checks that options which are valid one by one are also valid together.
+    ///
+    /// Secret options are not checked.
     func check(_ options: JSONValue, at place: JSONPointer, problems: inout DocumentProblems)
     /// Creates the provider of an application.
     ///
@@ -47,10 +50,11 @@ extension ProviderKind {
     /// The default for kinds that define no rule: a subject is any text, and may differ from app to app, as in OpenID
     /// Connect.
     package var subjects: SubjectRule { SubjectRule() }
-    /// The members of a provider's settings, except its kind and its apps.
+    /// The members that the settings of a provider have, without its kind and its apps.
     package var settingFields: [FieldDescription] { Self.settingFields(optionShape, secretOptions) }
 
-    /// Returns the members of a provider's settings, except its kind and its apps, for these options.
+    /// Returns the members that the settings of a provider have, given its options and secret options: all except the
+    /// kind and the apps.
     package static func settingFields(_ options: ObjectShape, _ secrets: [SecretOption]) -> [FieldDescription] {
         let enabled = FieldDescription(
             name: "enabled",
@@ -128,9 +132,10 @@ package struct AppTerms: Sendable {
     /// The rule for the text of an app's id and of a configuration's id.
     package let idRule: TextRule
 
-    /// Creates the names and rules for an app at this kind of provider.
+    /// Creates the terms for an app at this kind of provider.
     ///
-    /// The app's id, secret and configuration id each have a name in documents, a display name, and a meaning.
+    /// The id, the secret and the configuration id of an app each have a name in documents, a display name, and a
+    /// description of their meaning.
     package init(
         id: (name: String, title: String, meaning: String),
         _ rule: TextRule,

@@ -15,9 +15,9 @@ package enum RedirectTarget {
         problem: problem
     )
 
-    /// The rule that `problem(with:)` checks, as JSON Schema.
+    /// The rule for redirect URLs as JSON Schema; `problem(with:)` checks the same rule.
     ///
-    /// It allows https, http only to the device itself, and an app's own scheme.
+    /// It allows `https`, the URL scheme of an app, and `http` only for hosts that are the device itself.
     private static let schema: JSONObject = {
         let path = #"(?:[/?][A-Za-z0-9._~:/?\[\]@!$&'()*+,;=%-]*)?"#
         let port = "(?::[0-9]{1,5})?"

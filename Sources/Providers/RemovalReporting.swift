@@ -23,7 +23,7 @@ package enum PermissionRemoval: Sendable {
     case removed
     /// The token is no longer valid, so the service cannot revoke anything with it.
     ///
-    /// Either the permissions ended together with the token, or the service can no longer act for the user.
+    /// The permissions may have ended together with the token. If not, only the user can revoke them.
     case tokenIsDead(Failure)
     /// The provider could not be asked, or its response does not show the outcome.
     case failed(Failure)
@@ -32,7 +32,8 @@ package enum PermissionRemoval: Sendable {
 /// A provider that sends a callback when a user has removed the app, requests data deletion, or has changed
 /// permissions.
 ///
-/// The service also processes the callbacks of a disabled provider: the duty to delete data outlasts logins.
+/// The service also processes the callbacks of a disabled provider: it must delete data on request even if nobody can
+/// log in by the provider any more.
 package protocol RemovalReporting: Provider {
     /// Whether the sessions of an identity end if the provider says that the identity is revoked.
     var endsSessionsWhenRevoked: Bool { get }
@@ -68,7 +69,8 @@ package protocol RemovalReporting: Provider {
 
     /// The maximum size of a webhook's body in bytes.
     var webhookLimit: Int { get }
-    /// Whether the settings suffice to respond when the provider verifies the webhook's address.
+    /// Whether the provider has the settings that a webhook needs, such as the token for the verification of its
+    /// address.
     var hasWebhook: Bool { get }
 }
 

@@ -6,8 +6,9 @@ package protocol TokenChecking: Provider {
     /// The operator's policy for kept tokens; nil if no tokens are kept.
     var tokenPolicy: TokenPolicy? { get }
 
-    /// Returns how fast background requests for an app may be sent. While the circuit breaker refuses logins, it is
-    /// `none`.
+    /// Returns the speed at which background work may send requests for an app.
+    ///
+    /// It is `none` while the circuit breaker refuses logins.
     func backgroundPace(of app: ProviderAppID) -> BackgroundPace
 
     /// Checks in the background whether a kept token is valid.
@@ -25,8 +26,9 @@ package protocol TokenChecking: Provider {
         deadline: ContinuousClock.Instant
     ) async -> TokenVerdict
 
-    /// Checks whether a kept token is valid, and reads the profile. A client waits for the result, so the rules of a
-    /// login apply for retries and for the circuit breaker.
+    /// Checks whether a kept token is valid, and reads the profile.
+    ///
+    /// Retries and the circuit breaker work as at a login, since a client waits for the result.
     func reading(
         by token: Secret,
         of identity: IdentityKey,
@@ -71,9 +73,13 @@ package enum BackgroundPace: Sendable, Equatable {
 package enum TokenVerdict: Sendable {
     /// The token is valid.
     case stands(TokenFacts, ProfileReading)
-    /// The provider has revoked the token, or no longer knows it. Therefore the identity is revoked.
+    /// The provider has revoked the token, or no longer knows it.
+    ///
+    /// Therefore, the service marks the identity as revoked.
     case revoked(Failure)
-    /// The token has expired, or has become worthless without an act of the user. The identity does not change.
+    /// The token has expired, or has become invalid although the user revoked nothing.
+    ///
+    /// The identity stays valid.
     case invalid(Failure)
     /// The provider did not show the state of the token. A later retry may show it.
     case unknown(Failure)
@@ -95,7 +101,7 @@ package struct TokenFacts: Sendable {
     }
 }
 
-/// The outcome of reading a profile with a valid token.
+/// The result of reading a user's profile with a valid token.
 package enum ProfileReading: Sendable {
     case notAsked
     case profile(JSONObject)

@@ -3,17 +3,18 @@ package import Encodings
 package import HTTP
 package import Hummingbird
 
-/// A protocol in which clients talk to the public listener, such as that of Backendless: its base paths, errors, CORS
-/// rules and routes.
+/// A protocol that clients of the public listener use, such as that of Backendless.
 ///
-/// A listener may have several protocols. Each has its own module, and all call the same internal operations.
+/// It determines base paths, errors, CORS rules and routes. A listener may have several protocols. Each has its own
+/// module, and all call the same internal operations.
 package protocol ClientProtocol: Sendable {
-    /// The fixed first path segments by which the listener recognizes this protocol.
+    /// The fixed first path segments by which the listener recognizes requests of this protocol.
     ///
-    /// No other protocol has these.
+    /// No other protocol has the same segments.
     var firstSegments: [String] { get }
-    /// The base paths by which requests of this protocol can name an application, in addition to those of every
-    /// protocol.
+    /// The base paths that only this protocol has; a base path names the application of a request.
+    ///
+    /// Every protocol also has the base paths of the service itself (`ApplicationBase`).
     var bases: [ApplicationBase] { get }
     var errors: any ErrorTable { get }
     /// The names of the response headers that browser pages of other origins may read.
@@ -31,7 +32,7 @@ package protocol ClientProtocol: Sendable {
     /// origins.
     func allowedOrigins(of request: Request) -> [String]?
 
-    /// Returns the session token of a request, as received.
+    /// Returns the session token that a request contains, not checked yet; nil if it contains none.
     func session(of request: Request) -> String?
 
     func mount(on routes: ApplicationRoutes)
@@ -65,8 +66,9 @@ package struct ClientProtocols: Sendable {
 
     /// The possible first segments of paths that begin with an application's id.
     ///
-    /// They are a parameter, and every fixed segment that could also be an application's id. The router does not try a
-    /// parameter if a fixed segment matches. So the application's routes must be mounted below each such segment, too.
+    /// They are the parameter `{applicationId}`, and every fixed segment that could also be an application's id. The
+    /// router does not try a parameter if a fixed segment matches. So the application's routes must be mounted below
+    /// each such segment, too.
     package var applicationSegments: [String] {
         ["{applicationId}", ApplicationBase.hostBound]
             + all.flatMap(\.firstSegments).filter { ApplicationID($0) != nil }

@@ -12,7 +12,7 @@ import Providers
 
 /// The pages of a login in a provider's dialog.
 ///
-/// This service opens the dialog, not the app. The first page redirects the browser to the dialog. The dialog later
+/// The service, and not the app, sends the browser to the dialog: the first page redirects there. The dialog later
 /// redirects the browser back to the second page. The third asks for a second factor. The client gets the result in the
 /// protocol in which it requested the dialog.
 package struct DialogPages {
@@ -44,8 +44,8 @@ package struct DialogPages {
     ///
     /// - Parameters:
     ///   - routes: The routes of applications.
-    ///   - further: Further paths to which providers redirect browsers back. Operators have registered these paths at
-    ///     the providers. Each path has a `name`, the prefix for the ids of its OpenAPI operations.
+    ///   - further: Further paths to which providers redirect browsers after the dialog. Operators have registered
+    ///     these paths at the providers. Each path has a `name`, the prefix for the ids of its OpenAPI operations.
     package func mount(on routes: ApplicationRoutes, andReturnsTo further: [(path: String, name: String)]) {
         let refusals = routes.refusals
         routes.on(.get, "users/oauth/:provider/start", .startDialog) { request, context, application in

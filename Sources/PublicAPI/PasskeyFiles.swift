@@ -7,11 +7,10 @@ import HTTP
 import Hummingbird
 import Logins
 
-/// The files under `/.well-known/` in which a host states who may use its passkeys, and where users change the
-/// password.
+/// The files and the redirect under `/.well-known/` of a host.
 ///
-/// Several applications may have passkeys for the same domain. A host that belongs to no application has none of the
-/// files.
+/// The files state who may use the passkeys of the host. The redirect leads to the page where users change their
+/// password. Several applications may have passkeys for the same host; each file then covers all of them.
 struct PasskeyFiles {
     let directory: ApplicationDirectory
     let links: AccountLinks
@@ -69,7 +68,9 @@ struct PasskeyFiles {
         .seeOther(try links.page(of: try application(at: host)) + "/password")
     }
 
-    /// Returns the application that has the host name, or else the only application that has passkeys for the host.
+    /// Returns the application that has the host name.
+    ///
+    /// If there is none, returns the only application that has both an account page and passkeys for the host.
     private func application(at host: Substring) throws(Failure) -> LoadedApplication {
         if let named = try? directory.application(host: host) { return named }
         let found = directory.applications.filter { loaded in

@@ -4,10 +4,10 @@ import HTTP
 import Pages
 
 extension Reply {
-    /// Returns the description of a successful response: JSON of a schema, or no body.
+    /// Returns the OpenAPI description of a successful response, which has JSON or no body.
     ///
     /// - Parameters:
-    ///   - description: The meaning.
+    ///   - description: The meaning of the response.
     ///   - status: The status.
     ///   - component: The name in `components`, if several operations have this response.
     ///   - headers: The headers, in addition to the request's id.

@@ -6,9 +6,13 @@ import HTTPTypes
 /// must not be refused. So all headers are allowed, except those that could make a proxy, or this service, mistake the
 /// method, target or source of the request. No page can send the browser's own headers, such as `Cookie` and `Host`.
 struct RequestedHeaders {
-    /// The prefixes of names of headers in which proxies send the source of a request and its original target.
+    /// The prefixes of the names of headers that no page may send.
+    ///
+    /// In most of these headers, proxies send the source of a request or its original target.
     private static let refusedBeginnings = ["x-forwarded-", "x-original-", "x-rewrite-", "proxy-", "sec-"]
-    /// The names of headers from which some servers read the method, the target or the source of a request.
+    /// Further names of headers that no page may send.
+    ///
+    /// Some servers read the method, the target or the source of a request from these headers.
     private static let refused: Set<String> = [
         "forwarded", "x-real-ip", "x-client-ip", "x-cluster-client-ip", "x-remote-ip", "x-remote-addr",
         "true-client-ip", "cf-connecting-ip", "fastly-client-ip", "x-http-method", "x-http-method-override",

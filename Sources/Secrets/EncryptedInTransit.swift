@@ -3,14 +3,14 @@ package import Encodings
 
 /// A value, such as the state of a pending login, that the service encrypts and gives to the client to keep.
 ///
-/// Each ciphertext belongs to one application or to operators. The client sends it back in a URL or a body. The service
-/// itself stores nothing, so a client that begins very many logins takes no storage from other logins.
+/// Each ciphertext is encrypted for one application, or for operators. The client sends it back in a URL or a body. The
+/// service itself stores nothing, so a client that begins very many logins cannot fill the service's storage.
 package protocol EncryptedInTransit: Sendable {
     /// The name from which the encryption key for values of this type is derived; no other type may have the same name.
     ///
     /// So each type has a key of its own. A client cannot pass off the ciphertext of one type as that of another type.
     static var keyName: String { get }
-    /// The time in Unix seconds from which the service refuses this value as expired.
+    /// The expiry in Unix seconds: from this time on, the service refuses the value.
     var endsAt: Int64 { get }
     /// The value as JSON text, before encryption.
     var text: Secret { get }
@@ -25,7 +25,8 @@ extension EncryptedInTransit {
 
     /// Decrypts and parses a value that a client sent back.
     ///
-    /// Nil if the value has expired, or was not encrypted for this application under one of the keys.
+    /// Nil if the value has expired, or if it was encrypted for another application or under a key that is not in
+    /// `keys`.
     package init?(encrypted: [UInt8], under keys: MasterKeys, for application: ApplicationID?, now: Int64) {
         let data = Array((application?.text ?? "").utf8)
         let plain = ([keys.current] + keys.previous).lazy

@@ -35,14 +35,16 @@ package struct MasterKey: Sendable {
         HKDF<SHA256>.deriveKey(inputKeyMaterial: encryption.key, info: Array(purpose.utf8), outputByteCount: 32)
     }
 
-    /// The table, application, row and column in the database to which a ciphertext is bound.
+    /// The place of a ciphertext in the database: its table, application, row and column.
+    ///
+    /// A ciphertext can be decrypted only together with its place.
     package struct Place: Sendable {
         let table: String
         let application: String
         let row: String
         let column: String
 
-        /// Creates the place in the database of an encrypted value.
+        /// Creates the place of an encrypted value in the database: its column, its application and its row.
         ///
         /// `key` has the values that identify the row; `application` is nil for a value that belongs to no application.
         private init(_ column: EncryptedColumn, of application: ApplicationID?, _ key: [String]) {
@@ -52,7 +54,7 @@ package struct MasterKey: Sendable {
             self.column = column.name
         }
 
-        /// Creates the place in the database from which an encrypted value was read.
+        /// Creates the place of an encrypted value that was read from the database.
         package init(of value: EncryptedValue) { self.init(value.column, of: value.application, value.key) }
 
         private init(option: String, at provider: ProviderName, of application: ApplicationID) {
@@ -60,34 +62,34 @@ package struct MasterKey: Sendable {
             (row, column) = (provider.text, "options/\(option)")
         }
 
-        /// Returns the place in the database to which the encrypted secret of a provider's app is bound.
+        /// Returns the place where the database stores the encrypted secret of a provider's app.
         package static func appSecret(application: ApplicationID, provider: ProviderName, app: ProviderAppID) -> Place {
             Place(.appSecrets, of: application, [provider.text, app.text])
         }
 
-        /// Returns the place in the database to which an encrypted option of a provider is bound.
+        /// Returns the place where the database stores an encrypted option of a provider.
         package static func secretOption(application: ApplicationID, provider: ProviderName, option: String) -> Place {
             Place(option: option, at: provider, of: application)
         }
 
-        /// Returns the place in the database to which the encrypted provider token of an identity is bound.
+        /// Returns the place where the database stores the encrypted provider token of an identity.
         package static func providerToken(application: ApplicationID, identity: IdentityKey) -> Place {
             Place(.providerTokens, of: application, [identity.provider.text, identity.app.text, identity.subject.text])
         }
 
-        /// Returns the place in the database to which the encrypted content of a login code is bound.
+        /// Returns the place where the database stores the encrypted content of a login code.
         ///
         /// The hash of the login code identifies the row.
         package static func loginCode(application: ApplicationID, hash: [UInt8]) -> Place {
             Place(.loginCodes, of: application, ["loginCode", Base64URL.encode(hash)])
         }
 
-        /// Returns the place in the database to which the encrypted password hash of a user is bound.
+        /// Returns the place where the database stores the encrypted password hash of a user.
         package static func passwordHash(application: ApplicationID, user: ObjectID) -> Place {
             Place(.passwordHashes, of: application, [user.description])
         }
 
-        /// Returns the place in the database to which the encrypted secret of a second factor is bound.
+        /// Returns the place where the database stores the encrypted secret of a second factor.
         ///
         /// The factor belongs to a user of the application, or to an operator if `application` is nil.
         package static func factor(application: ApplicationID?, user: ObjectID, id: ObjectID) -> Place {
@@ -98,17 +100,17 @@ package struct MasterKey: Sendable {
             )
         }
 
-        /// Returns the place in the database to which an encrypted mail that waits to be sent is bound.
+        /// Returns the place where the database stores an encrypted mail that waits to be sent.
         package static func mail(application: ApplicationID, id: ObjectID) -> Place {
             Place(.mails, of: application, [id.description])
         }
 
-        /// The place in the database to which the encrypted key for the hashes of banned identities is bound.
+        /// The place where the database stores the encrypted key for the hashes of banned identities.
         ///
-        /// The installation has one such key for all applications.
+        /// The installation has one key for all applications.
         package static let banKey = Place(.banKey, of: nil, [])
 
-        /// Returns the place in the database to which an encrypted private key for signing tokens is bound.
+        /// Returns the place where the database stores an encrypted private key for signing tokens.
         ///
         /// The key signs for one application, or for all applications if `application` is nil.
         package static func tokenKey(id: String, application: ApplicationID?) -> Place {

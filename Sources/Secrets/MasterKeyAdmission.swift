@@ -4,13 +4,12 @@ package import Store
 extension Store {
     /// Checks that the master key that encrypts new values is registered in the database (decision D26).
     ///
-    /// Must be called before anything is encrypted. If the database has no registered key yet, this function registers
-    /// one.
+    /// Must be called before anything is encrypted. If no key is registered or in use yet, registers this one.
     ///
     /// - Parameters:
     ///   - keys: The master keys of this process.
-    ///   - registering: Whether to register the key that encrypts, if it is not registered and a former key is. This is
-    ///     so at the start of a rotation.
+    ///   - registering: Whether to register the key also if a former key of the process is registered, as at the start
+    ///     of a rotation.
     /// - Throws: `provider_misconfigured` when the key is not registered; `store_unavailable` and similar.
     package func admit(_ keys: MasterKeys, registering: Bool) async throws(Failure) {
         let held = keys.previous.map(\.id)

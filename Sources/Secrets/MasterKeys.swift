@@ -5,7 +5,7 @@ package import Store
 package struct MasterKeys: Sendable {
     /// The key that encrypts all new values.
     package let current: MasterKey
-    /// The former keys, with which older values are still encrypted; empty except during a rotation.
+    /// The former keys, which older values are still encrypted with; empty except during a rotation.
     package let previous: [MasterKey]
 
     package init(current: MasterKey, previous: [MasterKey] = []) {

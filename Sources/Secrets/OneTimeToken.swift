@@ -11,7 +11,7 @@ package struct OneTimeToken: Sendable {
 
     /// Parses a token that a client sent.
     ///
-    /// Nil if the text does not have the form of such a token. The caller then needs no database query.
+    /// Nil if the text does not have the form of a token. The caller then needs no database query.
     package init?(received text: String) {
         guard text.utf8.count == 43, text.utf8.allSatisfy(Base64URL.isCharacter) else { return nil }
         secret = Secret(text)

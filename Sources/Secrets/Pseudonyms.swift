@@ -6,9 +6,9 @@ import Encodings
 ///
 /// Equal texts have equal pseudonyms.
 ///
-/// A pseudonym is an HMAC with a key derived from the master key. Without the master key, an attacker cannot find out
-/// which text has a pseudonym, such as by trying e-mail addresses. A text has another pseudonym in each application, so
-/// that the log does not show that two applications have the same user.
+/// A pseudonym is an HMAC with a key derived from the master key. Without the master key, an attacker cannot find the
+/// text of a pseudonym, not even by trying all likely e-mail addresses. A text has a different pseudonym in each
+/// application, so the log does not show that two applications have the same user.
 package struct Pseudonyms: Sendable {
     private let key: SymmetricKey
 
@@ -34,7 +34,7 @@ package struct Pseudonyms: Sendable {
         pseudonym(of: EmailAddress(text)?.login ?? text, in: application)
     }
 
-    /// Returns the pseudonym of the token or code with which a client requests a login with a provider.
+    /// Returns the pseudonym of the token or code in a request to log in with a provider.
     ///
     /// Nil if the request has neither.
     package func pseudonym(of credential: CredentialFields, in application: ApplicationID) -> String? {

@@ -11,9 +11,10 @@ import Providers
 import Secrets
 import Store
 
-/// A command that operators run on the machine, and that accesses the database directly.
+/// A command that an operator runs in a shell, and that accesses the database directly.
 ///
-/// It has the rights of an owner, since the user who runs it has the database's password.
+/// The command may do everything that an operator with the role *owner* may do, since its operator has the database's
+/// password.
 protocol AdministrationCommand: AsyncParsableCommand, Sendable {
     /// How the command uses the master key.
     var masterKeyUse: MasterKeyUse { get }
@@ -41,28 +42,31 @@ extension AdministrationCommand {
 ///
 /// The use decides whether the command's master key must be registered in the database (decision D26).
 enum MasterKeyUse {
-    /// The command shows or changes the registered master keys; its own master key need not be registered.
+    /// The command shows or changes the registered master keys.
+    ///
+    /// The master key in the command's configuration need not be registered.
     case any
     /// The command encrypts nothing.
     ///
-    /// If keys are registered in the database, the command's master key must be one of them.
+    /// If master keys are registered in the database, the one in the command's configuration must be among them.
     case reads
     /// The command may encrypt values for the database.
     ///
-    /// The command's master key must be registered in the database. If no key is registered yet, the command registers
-    /// its master key.
+    /// The master key in the command's configuration must be registered in the database. If none is registered yet, the
+    /// command registers it.
     case encrypts
 }
 
-/// Runs one command of an operator, and gives it access to the administration's functions.
+/// Runs one command of an operator, with access to the functions of `Administration`.
 enum AdministrationTask {
     /// Opens what the command needs (database, provider clients, mailer), runs the command and turns errors into an
     /// exit code.
     ///
     /// - Parameters:
-    ///   - limit: The timeout of SQL statements and locks, if it is longer than that of other commands.
+    ///   - limit: The timeout of SQL statements and of waits for locks. If the configured timeout is longer, it applies
+    ///     instead.
     ///   - masterKeyUse: How the command uses the master key.
-    ///   - requiringDatabase: Whether an unreachable database ends the command before it begins.
+    ///   - requiringDatabase: Whether the command ends at once if the database cannot be reached.
     ///   - body: The command.
     /// - Throws: An exit code.
     static func run(

@@ -37,9 +37,9 @@ private actor CertificateWatch {
     private let warnings: Warnings
     private let logger: Logger
     private var raised: Set<String> = []
-    /// The problem with the new certificate files, for each listener that keeps its former certificate.
+    /// The warnings about listeners that keep their former certificate; the keys are the names of these listeners.
     ///
-    /// The keys are the names of listeners.
+    /// A listener keeps its certificate if it cannot use the new certificate files.
     private var kept: [String: String] = [:]
 
     init(

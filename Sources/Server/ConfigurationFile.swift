@@ -3,13 +3,13 @@ import Encodings
 import FoundationEssentials
 import Providers
 
-/// The JSON file that `FEDERATION_CONFIG_FILE` names, with values for variables that the environment does not set.
+/// A JSON file with values of configuration variables; `FEDERATION_CONFIG_FILE` contains its path.
 ///
-/// The values are read as the texts of variables. Each value counts as a secret, so the configuration library does not
-/// log it.
+/// A value in the file counts only if the environment does not set the variable. A number or a Boolean counts as its
+/// text. Each value counts as a secret, so the configuration library does not log it.
 struct ConfigurationFile {
     let provider: InMemoryProvider
-    /// An error message for each name in the file that is not a configuration variable.
+    /// The error messages about names in the file that are not names of configuration variables.
     let unknown: [String]
 
     /// Reads a configuration file.
@@ -42,7 +42,7 @@ struct ConfigurationFile {
 
     /// Collects the values of configuration variables from a JSON object and the objects within it.
     ///
-    /// A key of the JSON may itself consist of several names, joined by dots.
+    /// The key `a.b` means the same as the key `b` in an inner object with the key `a`.
     private struct Levels {
         var values: [AbsoluteConfigKey: ConfigValue] = [:]
         /// The paths of members that cannot be the value of a variable: arrays and `null`.

@@ -9,7 +9,7 @@ extension ConfigurationReader {
     ///   - key: The variable with the path of the private key.
     ///   - clients: The variable with the path of CA certificates. If the variable is set, clients must have a
     ///     certificate of one of these CAs.
-    /// - Returns: Nil if the listener speaks plain HTTP, or if there is a problem, which the reader records.
+    /// - Returns: The certificate. Nil if the listener speaks plain HTTP, or after a problem, which the reader records.
     mutating func certificate(
         in certificate: Variable<String?>,
         key: Variable<String?>,

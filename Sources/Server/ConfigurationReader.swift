@@ -200,7 +200,7 @@ struct ConfigurationReader: UpstreamSettings {
         return origin
     }
 
-    /// Reads the mail configuration for the command that sends a mail; nil if mails are off.
+    /// Reads the mail configuration for `federation mail test`; nil if mails are off.
     static func readMail() throws -> MailConfiguration? {
         var reader = try environment()
         let mail = reader.mail(mode: reader.valid(ListeningVariables.mode))
@@ -249,7 +249,9 @@ struct ConfigurationReader: UpstreamSettings {
         return current.map { MasterKeys(current: $0, previous: previous.map { [$0] } ?? []) }
     }
 
-    /// Reads a master key from its variable or a file; nil when there is none.
+    /// Reads a master key; nil if none is configured.
+    ///
+    /// The variable `direct` contains the key itself, and the variable `file` contains the path of a file with the key.
     private mutating func masterKey(_ direct: Variable<MasterKey?>, orIn file: Variable<MasterKey?>) -> MasterKey? {
         guard !isSet(direct) || !isSet(file) else {
             problem(direct, "and \(file.name) are both set; set only one of them")
@@ -307,9 +309,10 @@ struct ConfigurationReader: UpstreamSettings {
         return policies
     }
 
-    /// Reads the number of trusted proxies in front of the service; it must be set in production.
+    /// Reads the number of trusted proxies in front of the service.
     ///
-    /// If the number were too low, all clients behind a proxy would count as one source.
+    /// In production, the variable must be set. With too low a number, all clients behind a proxy would count as one
+    /// source.
     private mutating func trustedProxies(mode: ServerConfiguration.Mode?) -> Int {
         if mode == .production, !isSet(NeededVariables.trustedProxies) {
             problem(

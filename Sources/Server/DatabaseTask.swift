@@ -7,12 +7,13 @@ import Store
 
 /// Connects to the database, runs one task and disconnects.
 enum DatabaseTask {
-    /// Opens database connections while the closure runs, and turns errors into an exit code.
+    /// Runs a task with open database connections, and turns errors into an exit code.
     ///
     /// - Parameters:
     ///   - configuration: The connection to the database.
-    ///   - limit: The timeout of SQL statements, if it is longer than that of other commands.
-    ///   - requiringDatabase: Whether an unreachable database ends the task before it begins.
+    ///   - limit: The timeout of SQL statements and of waits for locks. If the configured timeout is longer, it applies
+    ///     instead.
+    ///   - requiringDatabase: Whether the task ends at once if the database cannot be reached.
     ///   - body: The task.
     /// - Throws: An exit code.
     static func run(
@@ -69,7 +70,7 @@ enum DatabaseTask {
 extension PostgresConfiguration {
     /// Gives the pool few connections and a long timeout, since operators' queries are rare and may read many rows.
     ///
-    /// Background work uses the same limits, since it handles one application after the other. No prepared statement is
+    /// Background work has the same limits, since it handles one application after the other. No prepared statement is
     /// kept. So PostgreSQL plans each query anew, and the plan fits the present contents of the tables.
     mutating func limitToAdministration() {
         pipelinedConnections = 1
@@ -78,7 +79,7 @@ extension PostgresConfiguration {
         statementTimeout = max(statementTimeout, .seconds(20))
     }
 
-    /// Limits the connection pool for searches of users to as many connections as there may be concurrent searches.
+    /// Gives the pool for searches of users one connection for each search that may run at the same time.
     ///
     /// One further connection is for the statements with which the service records slow searches.
     ///

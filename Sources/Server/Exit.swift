@@ -14,7 +14,9 @@ enum Exit {
     static let inputOutput = ExitCode(74)
     static let configuration = ExitCode(78)
 
-    /// The exit code of a command that compared two things and found a difference, as diff(1) does; it means no error.
+    /// The exit code of a command that compared two things and found a difference.
+    ///
+    /// As with diff(1), it does not mean an error.
     static let difference = ExitCode(1)
 
     /// Prints a problem to standard error, and returns the exit code for the caller to throw.
@@ -50,7 +52,7 @@ enum Exit {
 
     /// Returns the exit code for a failure.
     ///
-    /// Most failures mean that the command's input does not fit the existing data.
+    /// The default is `dataError`: the command's input does not fit the existing data.
     static func code(of reason: Failure.Reason) -> ExitCode {
         switch reason {
         case .notFound, .unknownApplication, .providerNotConfigured: noInput

@@ -1,21 +1,23 @@
 import Curl
 import Glibc
 
-/// The process's limit of open files, and how many of the files the listeners and the provider requests may use.
+/// The process's limit of open files, and the parts of it for the listeners and for requests to providers.
 ///
 /// The process must never reach the limit. Swift's tasks run on Dispatch, which opens files once a second to check its
 /// threads. If Dispatch cannot open a file, it ends the process (`_dispatch_workq_count_runnable_workers`).
 struct FileLimit {
-    /// The minimum number of open files that the operating system must allow for the service to start.
+    /// The lowest limit of open files with which the service starts.
     static let least = 256
 
     let files: Int
-    /// The number of separate databases with users of applications, besides the main database.
+    /// The number of separate databases, in addition to the main database.
+    ///
+    /// A separate database contains the users of some applications.
     var ownDatabases = 0
 
     /// The maximum number of connections of each listener.
     var connections: Int { shared / 4 }
-    /// The maximum number of connections to all providers.
+    /// The maximum number of connections to providers, counted over all providers.
     var calls: Int { shared / 2 }
 
     /// The number of open files that listeners and provider requests share.
@@ -41,13 +43,14 @@ struct FileLimit {
 }
 
 extension ServerConfiguration {
-    /// Reduces the configured maximum numbers of HTTP and provider connections to what the open-file limit allows.
+    /// Reduces the configured maximum numbers of HTTP connections and provider connections to what the open-file limit
+    /// allows.
     ///
-    /// The limit of connections of one source stays, even if it exceeds the limit of all connections. The source's
-    /// clients then wait for a free connection, as all others do. A lower limit would disconnect clients that could be
+    /// The maximum for one source is not reduced, even if it exceeds the maximum for all sources. The clients of that
+    /// source then wait for a free connection, as all others do. A lower maximum would disconnect clients that could be
     /// served a moment later.
     ///
-    /// - Returns: Whether a limit was reduced.
+    /// - Returns: Whether a maximum was reduced.
     mutating func fit(_ limit: FileLimit) -> Bool {
         let (clients, providers) = (httpConnections, curl.maxConnections)
         httpConnections = min(clients, limit.connections)

@@ -10,7 +10,7 @@ struct ListenerProblem: Error, CustomStringConvertible {
         description = "\(variable) \(address): \(text)"
     }
 
-    /// Describes an error of the system as a problem with the address.
+    /// Creates the problem from the system's error code (`errno`).
     init(_ variable: String, _ address: ListenAddress, errno code: Int32) {
         let text =
             switch code {
@@ -28,7 +28,7 @@ struct ListenerProblem: Error, CustomStringConvertible {
 
 /// Checks at start whether the listeners can use their addresses.
 ///
-/// The check comes before everything else, so a failure is reported in one line.
+/// The check precedes the start of all services. So a failure is reported in one line.
 enum ListenerCheck {
     /// Tries the address of each listener.
     ///
@@ -88,10 +88,9 @@ enum ListenerCheck {
     }
 }
 
-/// Runs a listener, and reports an error of its address together with the variable that sets the address.
+/// Runs a listener, and reports an unusable address together with the variable that sets the address.
 ///
-/// The address may be taken even though `ListenerCheck` found it free, since another process may have started
-/// meanwhile.
+/// `ListenerCheck` may have found the address free, and another process may have taken the address since.
 struct ListenerService: Service {
     let variable: String
     let address: ListenAddress

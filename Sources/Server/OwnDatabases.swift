@@ -5,12 +5,14 @@ import Postgres
 import Store
 
 extension Databases {
-    /// The number of environment variables that name applications' own databases, such as `SHOP_DATABASE_URL`.
+    /// The number of environment variables whose names have a form such as `SHOP_DATABASE_URL`.
+    ///
+    /// Each of them contains the URL of a separate database for the users of some applications.
     static var numberOfOwn: Int { ProcessInfo.processInfo.environment.keys.count { DatabaseVariable($0) != nil } }
 
-    /// Opens the main database, and each separate database of an application whose URL is in an environment variable.
+    /// Opens the main database, and the separate databases whose URLs are in environment variables.
     ///
-    /// All databases have the same limits.
+    /// A separate database contains the users of some applications. All databases have the same limits.
     convenience init(_ configuration: PostgresConfiguration, logger: Logger? = nil) {
         self.init(main: PostgresClient(configuration: configuration)) { variable, problem in
             guard let problem else {

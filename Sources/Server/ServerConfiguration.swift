@@ -22,7 +22,7 @@ struct ServerConfiguration: Sendable {
     var admission: Admission.Settings
     /// The rate limits of each source and application.
     var policies: LimitPolicies
-    /// The maximum number of refused logins a second that get a row in the log of logins; nil if there is no log.
+    /// The maximum number of refused logins that the log of logins records in a second; nil if there is no log.
     var loginRowsPerSecond: Int?
     /// The settings of background work; nil when this instance does none.
     var maintenance: Maintenance.Settings?
@@ -45,14 +45,15 @@ struct ServerConfiguration: Sendable {
     var managementListen: ListenAddress
     /// The file mode and the group of the listeners' Unix sockets.
     var socketAccess: UnixSocket.Access
-    /// The proxies that report a connection's source by the PROXY protocol; nil if a listener does not use the
-    /// protocol.
+    /// The proxies that report the source of connections to the public listener by the PROXY protocol.
+    ///
+    /// Nil if the public listener does not use the protocol.
     var proxies: TrustedPeers?
     var managementProxies: TrustedPeers?
-    /// The listener's TLS certificate; nil if the listener speaks plain HTTP.
+    /// The TLS certificate of the public listener; nil if this listener speaks plain HTTP.
     var certificate: ListenerCertificate?
     var managementCertificate: ListenerCertificate?
-    /// The seconds for which browsers must use only HTTPS after a response of the public listener (HSTS).
+    /// How many seconds a browser must use only HTTPS after a response of the public listener (HSTS).
     var strictTransport: Int
     var logLevel: Logger.Level
     var metricsAccess: MetricsPage.Access
@@ -69,8 +70,9 @@ struct ServerConfiguration: Sendable {
     var httpConnections: Int
     /// The maximum number of concurrent HTTP connections of one source to each listener.
     var sourceConnections: Int
-    /// The maximum number of bytes that each listener keeps in memory: of incomplete requests, and of responses that
-    /// clients have not read yet.
+    /// The maximum number of bytes of requests and responses that each listener keeps in memory.
+    ///
+    /// The listener keeps incomplete requests, and responses that clients have not read yet.
     var waitingBytes: Int
     /// How long requests in flight may take to finish after SIGTERM.
     var drain: Duration
@@ -88,7 +90,7 @@ struct AdministrationConfiguration: Sendable {
     var curl: CurlConfiguration
     /// The configuration of each provider kind, from its variables.
     var providers: [UpstreamSetup]
-    /// The configuration of mails, which tell users about changes of their accounts.
+    /// The configuration for mails about changes of accounts.
     ///
     /// Commands only queue these mails; the instances of the service send them.
     var mail: MailConfiguration?

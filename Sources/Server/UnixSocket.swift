@@ -2,7 +2,7 @@ import FoundationEssentials
 import Glibc
 import ServiceLifecycle
 
-/// The file of a listener's Unix socket, from its creation to its removal.
+/// The file of a listener's Unix socket: prepares its path, sets who may connect, and removes the file.
 struct UnixSocket: Sendable {
     /// The reason why a listener cannot use the file.
     struct Problem: Error, CustomStringConvertible {
@@ -22,7 +22,9 @@ struct UnixSocket: Sendable {
     /// The maximum length of a socket's path in bytes: one less than `sockaddr_un` holds, since a NUL ends the path.
     static let longestPath = MemoryLayout.size(ofValue: sockaddr_un().sun_path) - 1
 
-    /// Removes the file at the socket's path if it is a socket that an earlier process left, and no other file.
+    /// Removes a socket that an earlier process left at the path.
+    ///
+    /// The method throws if the path has a file of another kind, or if a process listens on the socket.
     func prepare() throws(Problem) {
         // No other user can connect between the creation of the file and the change of its mode.
         umask(0o077)
@@ -39,7 +41,7 @@ struct UnixSocket: Sendable {
         }
     }
 
-    /// Sets the group and the mode of the socket's file after its creation.
+    /// Sets the group and the mode of the socket's file, after the listener has created the file.
     func open() throws(Problem) {
         if let group = access.group, chown(path, uid_t.max, group) != 0 {
             throw Problem(description: "the group of \(path) cannot be set: the process must be a member of it")

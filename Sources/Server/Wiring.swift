@@ -300,8 +300,8 @@ private struct DatabaseService: Service {
 
 /// Keeps the applications' configuration in memory up to date while the service runs.
 ///
-/// At start, this part ends the process if the database refuses the role, the password or the database's name. Only an
-/// operator can fix that, and a supervisor has to notice. If the database is unreachable, this part waits for it.
+/// If the database refuses the role, the password or the database's name at start, the whole process ends. Only an
+/// operator can fix that, and a supervisor has to notice. If the database is unreachable, the service waits for it.
 private struct DirectoryService: Service {
     let directory: ApplicationDirectory
     let database: PostgresClient
@@ -342,9 +342,10 @@ private struct DirectoryService: Service {
         }
     }
 
-    /// The milliseconds after a refusal in which only critical log lines are written.
+    /// The milliseconds, from the moment when the database refuses the service, in which only critical log lines are
+    /// written.
     ///
-    /// The process takes less time to stop. So no log line of a stopping service follows the message about the refusal.
+    /// The process ends sooner. So no log line of another part of the service follows the message about the refusal.
     private static let farewell: Int64 = 3_600_000
 }
 

@@ -96,10 +96,10 @@ package struct IDTokenCheck: Sendable {
         return audiences
     }
 
-    /// Checks steps 4 and 5: a token with several audiences needs the claim `azp`, and `azp` must be one of the
+    /// Checks steps 4 and 5: a token with several audiences must have the claim `azp`, and any `azp` must be one of the
     /// audiences.
     ///
-    /// - Returns: The app for which the subject is valid.
+    /// - Returns: The app that the token was issued for: `azp`, or else the only audience.
     private func authorizedParty(
         _ claims: JSONObject,
         among audiences: [ProviderAppID]

@@ -7,7 +7,8 @@ extension IDTokenCheck {
     ///
     /// An empty claim counts as absent. For example, Facebook writes an empty claim if no nonce was sent.
     ///
-    /// - Returns: The nonce, if the policy accepts only nonces that this service issued; nil otherwise.
+    /// - Returns: The nonce, which the caller must check, if the policy accepts only nonces that this service issued;
+    ///   nil otherwise.
     func checkNonce(_ claims: JSONObject, given: Secret?) throws(Failure) -> Secret? {
         let claim = try nonce(in: claims)
         let isBound = claims["cnf"] != nil
@@ -45,9 +46,9 @@ extension IDTokenCheck {
 
     /// Checks that the nonce in the request is the nonce in the token.
     ///
-    /// If the request has no nonce, the token is accepted, since it is single-use. The exception is a token that is
-    /// bound to a key of the device. The service cannot check that key, so the nonce must show that the login is the
-    /// client's own.
+    /// If the request has no nonce, the token is accepted, since it is single-use. But a token that is bound to a key
+    /// of the device (`cnf`) requires a nonce: the service cannot check that key, so only the nonce shows that the
+    /// client itself began the login.
     private func checkClientMade(_ claim: Secret?, given: Secret?, isBound: Bool) throws(Failure) {
         guard let given else {
             guard !isBound else {
@@ -65,7 +66,8 @@ extension IDTokenCheck {
         guard let claim, Self.isMade(claim, of: given) else { throw otherNonce }
     }
 
-    /// Returns whether the claim is the nonce, or the nonce's SHA-256 in hex, which Firebase's clients send.
+    /// Returns whether the token's claim is the nonce, or the SHA-256 of the nonce in hex, which Firebase's clients
+    /// send.
     ///
     /// Both comparisons are always made, so that the duration reveals nothing.
     private static func isMade(_ claim: Secret, of nonce: Secret) -> Bool {

@@ -4,8 +4,8 @@ import Encodings
 
 /// A nonce that the service issues for one ID token: 43 characters of base64url.
 ///
-/// The nonce contains its time and a MAC, so nothing is stored before its use. A client that requests nonces without
-/// end therefore fills no table, and other clients still get nonces. The database write of the login makes the nonce
+/// The nonce contains the time of its issue and a MAC, so the service stores nothing until a login uses the nonce. A
+/// client that requests many nonces therefore fills no table. The login stores that the nonce has been used, so it is
 /// single-use.
 ///
 /// The layout is 4 bytes of Unix seconds, 12 random bytes, and 16 bytes of MAC. The MAC is an HMAC-SHA256 over the

@@ -6,7 +6,7 @@ package import Encodings
 ///
 /// It is a compact JWS (RFC 7515 §7.1).
 ///
-/// The claims can be read only with the key that signed the token (`claims(signedBy:)`).
+/// The claims can be read only by `claims(signedBy:)`, which verifies the signature.
 package struct SignedToken: Sendable {
     /// The id of the key that must have signed the token: 1 to 255 bytes.
     package let keyID: String
@@ -35,7 +35,7 @@ package struct SignedToken: Sendable {
 
     /// Splits the text of an ID token into its parts, without verifying the signature.
     ///
-    /// The initializer makes those parts of checks 0, 1, 7 and 8 of docs/security.md#id-tokens that need no key.
+    /// The initializer makes checks 0, 1, 7 and 8 of docs/security.md#id-tokens, except for what needs the key.
     ///
     /// - Throws: `credential_invalid`.
     package init(_ text: Secret) throws(Failure) {

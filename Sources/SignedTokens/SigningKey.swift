@@ -11,8 +11,8 @@ package struct SigningKey: Sendable {
 
     /// Reads a key of a JWK set (RFC 7517).
     ///
-    /// Nil unless the key is an RSA key for RS256 signatures, long enough to be secure and short enough to be fast.
-    /// Only the key set decides which algorithm a key is for, never a token.
+    /// Returns nil unless the key is an RSA key of an allowed size for RS256 signatures. The algorithm comes from the
+    /// JWK set, never from a token.
     package init?(jwk: JSONObject) {
         guard let id = jwk["kid"]?.string, (1...255).contains(id.utf8.count), Self.isForRS256(jwk),
             let modulus = Self.number(jwk["n"]), let exponent = Self.number(jwk["e"]),

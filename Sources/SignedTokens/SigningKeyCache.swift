@@ -32,15 +32,17 @@ package struct SigningKeyCache: Sendable {
     static let refreshAge: Duration = .seconds(5 * 60)
     /// The age from which the keys are stale.
     ///
-    /// A login then waits for new keys first.
+    /// A login that needs a stale key first waits for a fetch.
     ///
-    /// While the key set can be fetched, no login accepts a key that the issuer revoked longer ago than this.
+    /// So as long as fetches succeed, no login accepts a key that the issuer revoked longer ago than this.
     static let staleAge: Duration = .seconds(10 * 60)
     /// The age at which the keys expire, even if no new keys can be fetched.
-    static let uselessAge: Duration = .seconds(48 * 3600)
-    /// The minimum time from a fetch that did not bring the wanted key to the next fetch.
     ///
-    /// The time applies to all keys together, whichever key a token names.
+    /// Until then, a login may use a stale key if the last fetch has failed.
+    static let uselessAge: Duration = .seconds(48 * 3600)
+    /// The minimum time between two fetches, if the first of them did not bring the wanted key.
+    ///
+    /// It applies even if another token names another key.
     static let pause: Duration = .seconds(60)
     /// The minimum time from a failed fetch to the next one while the cache has no keys.
     ///
@@ -49,7 +51,9 @@ package struct SigningKeyCache: Sendable {
 
     /// A fetch of the key set that is in progress.
     private struct Fetch {
-        /// The id of the key that a token named and the cache did not have, which caused the fetch.
+        /// The id of the key that caused the fetch.
+        ///
+        /// A token named this key, and the cached key was missing or old.
         let wanted: String
         let begin: Instant
     }
@@ -60,7 +64,7 @@ package struct SigningKeyCache: Sendable {
     /// Since then, the issuer may have revoked some of them.
     private var asked: Instant?
     private var fetch: Fetch?
-    /// The end of the last fetch that did not bring the wanted key.
+    /// The time at which the last fetch ended, if it did not bring the wanted key; nil if it did.
     private var lastMiss: Instant?
     /// The failure of the fetch at `lastMiss`; nil if that fetch brought other keys.
     private var lastFailure: Failure?
@@ -120,7 +124,7 @@ package struct SigningKeyCache: Sendable {
         !isFetching && lastMiss.map { now - $0 >= pause } ?? true
     }
 
-    /// Replaces the cached keys by those that a fetch has brought, of which there is at least one.
+    /// Replaces the cached keys by the keys that a fetch has brought: at least one.
     package mutating func fetched(_ keys: [SigningKey], at now: Instant) {
         let hasBroughtIt = keys.contains { key in fetch.map { key.id.hasSameBytes(as: $0.wanted) } ?? false }
         lastMiss = hasBroughtIt ? nil : now

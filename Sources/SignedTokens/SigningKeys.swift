@@ -85,8 +85,9 @@ package final class SigningKeys: Sendable {
         }
     }
 
-    /// Fetches the keys in a separate task, which goes on if the caller is cancelled, since other callers still need
-    /// the keys.
+    /// Fetches the keys in a separate task.
+    ///
+    /// The task goes on if the caller is cancelled, since other callers may wait for the keys, too.
     private func fetch(until deadline: ContinuousClock.Instant) {
         Task {
             let outcome = await fetched(until: deadline)
@@ -128,8 +129,8 @@ package final class SigningKeys: Sendable {
 
     /// Waits until the fetch in progress has ended, or until the caller is cancelled.
     ///
-    /// The fetch ends by the deadline of the login that began it, which is no later than the deadline of any waiting
-    /// login.
+    /// The fetch has the deadline of the login that began it. The logins that wait have the same deadline or a later
+    /// one.
     private func waitForFetch() async {
         let id = state.withLockedValue { state in
             state.nextID &+= 1

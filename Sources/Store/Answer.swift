@@ -2,9 +2,9 @@ package import Domain
 import FoundationEssentials
 package import Postgres
 
-/// The result of a SQL statement: a ``ResultSet`` that throws each decoding error as a `Failure`.
+/// The result of a SQL statement, read by methods that throw a `Failure` if a value cannot be decoded.
 ///
-/// Decoding fails if a column has no value of the type that the caller reads.
+/// That is the case if a column has no value of the type that the caller reads.
 struct Answer {
     let result: ResultSet
 

@@ -103,7 +103,9 @@ struct LoginText {
 
     private var room: SQL<LoginWrite>? { ending.room(of: "before") }
 
-    /// Returns the SQL condition that a row of `identities` has the provider, the app and the subject of this login.
+    /// Returns the SQL condition that a row of `identities` is the identity of this login.
+    ///
+    /// `row` is the alias of `identities` with a dot, or empty.
     private func isIdentity(_ row: String = "") -> SQL<LoginWrite> {
         let row: SQL<LoginWrite> = "\(unsafeRaw: row)"
         return """
@@ -174,7 +176,7 @@ struct LoginText {
             """
     }
 
-    /// The SQL conditions under which the statement writes anything at all.
+    /// The SQL conditions that must all hold, or else the statement writes no identity, no user and no session.
     private var conditions: [SQL<LoginWrite>] {
         (isOnce ? [isOwner] : []) + (room == nil ? [] : ["(select room.room from room) is not false"])
             + (isFinishing ? finishingConditions : [])
@@ -205,7 +207,7 @@ struct LoginText {
         """
     }
 
-    /// The SQL condition under which an identity without a user gets a new user.
+    /// The SQL `or …` that lets an unknown identity get a new user; empty if the login may create no user.
     private var mayBeNew: SQL<LoginWrite> {
         !admitsNew ? "" : "\nor not \(isBanned) and not \(wasThere)"
     }
@@ -309,9 +311,10 @@ struct LoginText {
 
 /// Generates the SQL that lets only one login attempt use a single-use credential (`SingleUseStep`).
 ///
-/// The SQL also refuses a credential that was issued before the app's access to the identity ended, for example because
-/// the user was erased. The erasure of an identity's former user may be committed while the statement waits to create a
-/// new user. The statement's own snapshot does not show that erasure, but the function `federation.has_ended` sees it.
+/// The SQL also refuses a credential that was issued before the app lost its access to the identity, for example
+/// because the user was erased. The erasure of an identity's former user may be committed while the statement waits to
+/// create a new user. The statement's own snapshot does not show that erasure, but the function `federation.has_ended`
+/// sees it.
 extension LoginText {
     private var nonce: SQL<LoginWrite> {
         """
@@ -325,9 +328,10 @@ extension LoginText {
         """
     }
 
-    /// Whether the login statement uses up a nonce.
+    /// Whether the login statement uses up the credential's nonce.
     ///
-    /// The statement for a pending login does not: the first attempt has already used up the nonce.
+    /// The statement that completes a pending login does not: the login's first statement has already used up the
+    /// nonce.
     private var usesNonce: Bool { isOnce && !isFinishing }
 
     private var mayUseNonce: SQL<LoginWrite> { "(\(.nonceHash) is null or exists (select from nonce))" }
@@ -345,8 +349,8 @@ extension LoginText {
 
     /// The SQL for the time at which the credential was issued, plus a second.
     ///
-    /// Providers report the time in whole seconds. A credential that was issued in the second in which the app's access
-    /// to the identity ended counts as issued after the end.
+    /// Providers report the time in whole seconds. A credential may have been issued in the very second in which the
+    /// app lost its access to the identity. It counts as issued after the loss.
     private static var issued: SQL<LoginWrite> { "\(.issued) + interval '1 second'" }
 
     private var identityHash: SQL<LoginWrite> {

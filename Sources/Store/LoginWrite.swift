@@ -31,12 +31,12 @@ package struct LoginWrite: Sendable {
     ///   - sessionSeconds: The life of the session.
     ///   - values: One value for each property that the statement writes (`LoginStatement.targets`); nil if the
     ///     provider's profile lacks the value.
-    ///   - cleared: The properties to empty, including undeclared ones, because the profile lacks them.
+    ///   - cleared: The properties, declared or not, that the statement empties because the profile lacks them.
     ///   - dynamic: The values of undeclared properties.
     ///   - token: The provider token to store, written only where the application stores tokens.
     ///   - once: The single-use credential; nil if the statement's `use` is `repeated`.
     ///   - factor: The verified second factor; nil unless the statement's `use` is `finishing`.
-    ///   - deviceHash: SHA-256 of the token by which the client claims to be a trusted device.
+    ///   - deviceHash: SHA-256 of the token that the client sent to be recognized as a trusted device.
     ///   - invitation: The invitation that a new user presents; nil if invitations do not matter for this login.
     package init(
         verified: VerifiedIdentity,
@@ -181,7 +181,7 @@ extension Store {
 }
 
 extension Application {
-    /// Throws if clients of the application may not create users, not even with an invitation.
+    /// Throws if the application accepts no new users, not even with an invitation.
     ///
     /// - Throws: `new_users_closed`.
     package func requireNewUsers() throws(Failure) {
@@ -230,7 +230,7 @@ extension LoginStatement.Refusal {
 }
 
 extension Bind {
-    /// Returns a timestamp from Unix seconds.
+    /// Returns Unix seconds as a timestamp that can be bound to a SQL parameter; NULL if `seconds` is nil.
     static func moment(_ seconds: Int64?) -> Bind {
         Bind(seconds.map { Timestamp(microseconds: $0.multipliedReportingOverflow(by: 1_000_000).partialValue) })
     }
@@ -315,7 +315,9 @@ package struct LoginStatement: Sendable {
         case repeated
         /// Once: the write also uses the credential up.
         case once
-        /// Once: the statement completes a pending login, whose second factor was verified by this kind of proof.
+        /// Once: the statement completes a pending login.
+        ///
+        /// The value is the kind of proof that verified the second factor.
         case finishing(FactorProof.Kind)
 
         /// The kind of proof that completes a pending login; nil for a new login.
@@ -327,9 +329,9 @@ package struct LoginStatement: Sendable {
 
     package let targets: [Target]
     package let use: Use
-    /// Whether the login requires the second factor that the application demands.
+    /// Whether the login asks for a second factor where the application requires one.
     ///
-    /// This is false if the user of a session links an identity to the account.
+    /// This is false when a user links an identity to the account within a session.
     let asksForFactor: Bool
     /// Whether a login with an unknown identity creates a user.
     let admitsNew: Bool
@@ -345,10 +347,10 @@ package struct LoginStatement: Sendable {
     /// The names of the placeholders' values, in their order.
     package var parameters: [String] { template.parameters }
 
-    /// The name of the SQL parameter with the id of the user whom the login may create.
+    /// The name of the SQL parameter for the id of the user whom the login may create.
     ///
-    /// The parameter has another value in each login, even of the same user. So have the parameters
-    /// `tokenHashParameter` and `credentialHashParameter`. The latter exists only if `use` is not `repeated`.
+    /// The values of this parameter, of `tokenHashParameter` and of `credentialHashParameter` differ from login to
+    /// login, even for the same user. The last of the three exists only if `use` is not `repeated`.
     package static let freshIDParameter = "fresh_id"
     package static let tokenHashParameter = "token_hash"
     package static let credentialHashParameter = "credential_hash"
@@ -427,7 +429,7 @@ package struct LoginStatement: Sendable {
         case disabled
         case replayed
         case nonceUnusable
-        /// The credential was issued before the provider ended the app's access.
+        /// After the credential was issued, the app's access was revoked or the user was erased.
         case ended
         /// The user has the maximum number of sessions, and the application refuses further logins.
         case excess
@@ -436,11 +438,11 @@ package struct LoginStatement: Sendable {
     }
 }
 
-/// Quotes an identifier, which must come from declared names.
+/// Returns a name of the configuration or the database as a quoted SQL identifier.
 func quoted(_ identifier: String) -> String { Statement.quoted(identifier: identifier) }
 
-/// Quotes a text of the configuration as a text literal.
+/// Returns a text of the configuration as a quoted SQL literal.
 func literal(_ text: String) -> String { Statement.quoted(literal: text) }
 
-/// Quotes a declared name as a text literal.
+/// Returns a property's name as a quoted SQL literal.
 func literal(_ name: PropertyName) -> String { literal(name.text) }

@@ -12,10 +12,10 @@ extension Store {
 
     /// Applies schema.sql, which contains its own transactions and advisory lock.
     ///
-    /// To apply it again changes nothing.
+    /// A second call changes nothing.
     ///
-    /// An interrupted migration has upgraded the shared tables and perhaps some applications. The next migration
-    /// upgrades the rest.
+    /// If a migration is interrupted, the shared tables and some applications may already be upgraded. The next
+    /// migration upgrades the rest.
     package func migrate() async throws(Failure) {
         do { try await Self.applySchema(by: databases.main) } catch { throw await migrationFailure(of: error) }
     }
@@ -47,7 +47,7 @@ extension Store {
     /// The maximum number of attempts to apply schema.sql when its locks collide with those of other sessions.
     private static let maxMigrations = 5
 
-    /// Sends schema.sql part by part, starting over after a collision of locks.
+    /// Sends schema.sql part by part, and starts over if a part fails because of another session's locks.
     ///
     /// Starting over is safe: each part has its own transactions and does nothing twice.
     ///

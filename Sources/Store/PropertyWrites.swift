@@ -96,9 +96,9 @@ struct PropertyWrites<Input> {
     /// The SQL of the JSON object that records, at an update, which values the mapping wrote; nil if nothing is
     /// recorded.
     ///
-    /// The object has the new value of each property that its sync rule lets this login write, and the recorded old
-    /// value of each other property. The record in `before` decides which properties this login may write, although the
-    /// identity may have a newer record: another login may have written while this one waited for the lock on the
+    /// If the sync rule of a property lets this login write the property, the object has the new value; otherwise it
+    /// keeps the value recorded before. The record in `before` decides which properties this login may write, although
+    /// the identity may have a newer record: another login may have written while this one waited for the lock on the
     /// user's row. If this login recorded a value that it did not write, the property would count as edited for ever.
     var nextWritten: SQL<Input>? {
         guard !tracked.isEmpty else { return nil }

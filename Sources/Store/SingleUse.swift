@@ -7,11 +7,11 @@ package struct SingleUse: Sendable {
     package let hash: [UInt8]
     /// The time at which the credential was issued, in whole seconds for a provider's credential.
     ///
-    /// A revocation or a deletion at least a second later also ends the credential.
+    /// The credential becomes invalid if the app's access is revoked, or the user is erased, at least a second later.
     package let issuedAt: StoreMoment
     /// Seconds until the expiry of the credential.
     ///
-    /// Its use is recorded for that time.
+    /// The database keeps the record of the credential's use until then.
     package let seconds: Int64
     /// The id of the attempt that uses the credential; the same attempt may retry within a minute.
     package let owner: [UInt8]
@@ -27,7 +27,7 @@ package struct SingleUse: Sendable {
     }
 }
 
-/// The part of a statement that lets only one attempt use a credential.
+/// The part of a SQL statement that uses up a credential, so that only one login attempt can use it.
 ///
 /// The same attempt may retry for a minute: it may have lost a race to create a user, or its client may have lost the
 /// response.
@@ -82,9 +82,9 @@ package enum SingleUseKind: String, Sendable {
 }
 
 extension Store {
-    /// Uses up a single-use credential for the attempt that it names.
+    /// Uses up a single-use credential for the login attempt `once.owner`.
     ///
-    /// - Returns: Whether no other attempt has used the credential.
+    /// - Returns: True if the credential was unused, or if the same attempt used it less than a minute ago.
     /// - Throws: `store_unavailable` and similar failures.
     package func use(_ once: SingleUse, of application: Application) async throws(Failure) -> Bool {
         let step = SingleUseStep<SingleUse>(schema: "\(identifier: application.schema)", kind: .credential) { $0 }
@@ -197,7 +197,7 @@ extension Store {
     }
 }
 
-/// Records for which apps login dialogs open without a PKCE challenge (`code_challenge`) for a while.
+/// Records apps whose login dialogs open without a PKCE challenge (`code_challenge`) for a while.
 ///
 /// The provider of such an app has lost the challenge of an earlier dialog.
 extension Store {

@@ -6,10 +6,10 @@ package enum StatementOutcome<Value> {
     case done(Value)
     /// Nothing was done: the users table has other columns than the statements name, or has been replaced.
     ///
-    /// Statements that are made anew from the current configuration may succeed.
+    /// The caller may succeed if it makes the statements again, from the current configuration.
     case outdated(Failure)
 
-    /// Returns the value if the statements succeeded; throws the failure if their configuration was outdated.
+    /// Returns the value; throws the failure if the statements were made from an outdated configuration.
     ///
     /// This is for callers that do not retry.
     package func get() throws(Failure) -> Value {

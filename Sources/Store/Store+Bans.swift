@@ -3,9 +3,9 @@ import Encodings
 import FoundationEssentials
 import Postgres
 
-/// A function that hashes an identity with a key.
+/// A function that returns the keyed hash of an identity.
 ///
-/// Bans contain this hash, since they must not name the identity itself.
+/// A ban contains this hash instead of the identity, which a ban must not reveal.
 ///
 /// The database stores the key in encrypted form only.
 package typealias IdentityHasher = @Sendable (IdentityKey) -> [UInt8]
@@ -80,7 +80,8 @@ extension PostgresConnection {
     ///
     /// The caller must have locked the user's row. The identities of a user who is not disabled are not banned.
     ///
-    /// - Returns: Whether the identities are banned.
+    /// - Returns: Whether any identity was banned. False if the user is not disabled, or if the application's setting
+    ///   `banDays` is 0.
     func ban(
         _ identities: [IdentityKey],
         of user: ObjectID,

@@ -111,9 +111,9 @@ extension Store {
     ///
     /// - Parameters:
     ///   - key: The new key.
-    ///   - atOnce: Whether to delete all former keys of the application, although tokens signed by them have not
+    ///   - atOnce: Whether to delete all former keys of the application, even those that signed tokens which have not
     ///     expired.
-    ///   - keptSeconds: Seconds for which a retired key is kept.
+    ///   - keptSeconds: Seconds for which a retired key is kept, unless `atOnce` is true.
     ///   - actor: The author of the change, for the audit log.
     /// - Throws: `store_unavailable` and similar failures.
     package func rotateTokenKeys(

@@ -10,7 +10,7 @@ extension Store {
         await diagnosis(of: error, in: application).failure
     }
 
-    /// Returns the failure for an error, and whether the error comes from an outdated configuration of the caller.
+    /// Returns the failure for a statement's error, and whether the statement was made from an outdated configuration.
     func diagnosis(of error: PostgresError, in application: Application?) async -> StatementError {
         switch error {
         case .decoding(let decoding) where decoding.reason == .wrongType: return .outdated(.undecodable(decoding))
@@ -56,7 +56,7 @@ extension Store {
         }
     }
 
-    /// Returns the failure of a request during which the database does not respond.
+    /// Returns the failure to report if the database does not respond in time or cannot be reached.
     package static func unreachable(_ error: PostgresError) -> Failure {
         Failure(
             .storeUnavailable,
@@ -66,7 +66,9 @@ extension Store {
         )
     }
 
-    /// Returns the failure for an error about missing tables, most likely of an application that has just been removed.
+    /// Returns the failure for missing tables.
+    ///
+    /// Most likely the application of these tables has just been removed.
     private func diagnosis(
         ofLackingTables error: PostgresError,
         of application: Application
@@ -113,7 +115,8 @@ extension Store {
         return Failure(.constraintViolation, message, details: details, cause: "\(error)")
     }
 
-    /// Returns the failure if a client's write leaves a required property of a user empty; nil for all other errors.
+    /// Returns the failure for a client's write that leaves a required property of a user empty; nil for all other
+    /// errors.
     func userWriteFailure(of error: PostgresError, in application: Application) async -> Failure? {
         guard case .server(let server) = error, server.sqlState == "23502",
             let column = await columns(of: server, in: application)?.first
@@ -157,7 +160,7 @@ extension PostgresError {
 
     /// Whether the error says that a column or a function is missing.
     ///
-    /// For the service's own tables, this means an older schema.sql.
+    /// If a table of the service lacks the column, the database has an older schema.sql.
     fileprivate var isAboutColumns: Bool { ["42703", "42883"].contains(sqlState) }
 
     /// Whether too many statements wait for a connection of the pool, while the database itself may be available.
@@ -194,7 +197,7 @@ extension Failure {
         )
     }
 
-    /// Returns the failure for an error without a more specific rule.
+    /// Returns the failure for a database error that no more specific function translates.
     ///
     /// Values that do not fit their columns are the fault of the request. All other errors are the service's.
     fileprivate static func fromOther(_ error: PostgresError) -> Failure {

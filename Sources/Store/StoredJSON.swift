@@ -4,8 +4,8 @@ package import Postgres
 
 /// The value of a jsonb column, read by the service's only JSON parser.
 ///
-/// PostgreSQL accepts JSON that the parser refuses, and an operator may have stored such a value. An error then names
-/// the column (`Failure.unreadable`). The value is never read as `null`.
+/// PostgreSQL accepts JSON that the parser refuses, and an operator may have stored such a value. Reading it throws an
+/// error that names the column (`Failure.unreadable`). It is never read as `null`.
 extension JSONValue: PostgresValue {
     package static var nullType: Bind.NullType { .json }
     package var bind: Bind { .json(JSONText(text)) }

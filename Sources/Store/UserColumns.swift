@@ -39,7 +39,7 @@ struct UserColumns: Sendable {
         (Self.system + properties.map(\.name.text)).map { alias + "." + quoted($0) }.joined(separator: ", ")
     }
 
-    /// Returns the select list of all columns of a user, with nulls for those that a query does not read.
+    /// Returns the select list of all columns of a user, with `null` in place of columns that the query does not read.
     func list(of alias: String, for query: UserQuery) -> String {
         let system = Self.system.map { $0 == "dynamic" && !query.readsUndeclared ? "null" : alias + "." + quoted($0) }
         let properties = properties.map {
@@ -78,8 +78,8 @@ struct UserColumns: Sendable {
 
     /// Returns the members of the column `dynamic` that are not declared properties.
     ///
-    /// While a property is being declared, an instance that does not know the declaration yet still writes it to
-    /// `dynamic`. A response must not contain the name of the property twice.
+    /// While a property is being declared, an instance that does not know the declaration yet still writes the
+    /// property's value to `dynamic`. A response must not contain the name of the property twice.
     private func undeclared(_ dynamic: JSONObject?) -> JSONObject {
         JSONObject(
             (dynamic?.members ?? []).filter { member in

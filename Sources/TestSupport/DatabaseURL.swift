@@ -26,7 +26,9 @@ package struct DatabaseURL: Sendable {
         self.port = port
     }
 
-    /// Returns the URL of a database on this server, with another port if given.
+    /// Returns the URL of a database on this server.
+    ///
+    /// If `port` is not `nil`, it replaces the port of the server in the URL.
     func text(database: String, port: Int? = nil) -> String {
         "postgresql://\(credentials)\(host):\(port ?? self.port)/\(database)\(parameters)"
     }

@@ -1,6 +1,6 @@
 /// An error for a condition or an operation that missed its deadline.
 package struct DeadlinePassed: Error, CustomStringConvertible {
-    /// The awaited condition or operation.
+    /// A description of the condition or the operation that the caller waited for.
     package let what: String
     /// The time allowed.
     package let limit: Duration

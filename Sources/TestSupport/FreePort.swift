@@ -4,7 +4,7 @@ import NIOConcurrencyHelpers
 /// An error: many ports were tried, and none was free.
 package struct NoFreePort: Error {}
 
-/// Returns a loopback TCP port on which no process listens and that this process has not returned before.
+/// Returns a free TCP port on the loopback interface, and never the same port twice in one process.
 ///
 /// The port is below the kernel's ephemeral range. So a server can stop and restart on the port, and no outgoing
 /// connection takes the port meanwhile.

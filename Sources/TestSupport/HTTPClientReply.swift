@@ -3,9 +3,9 @@ package struct HTTPReply: Sendable {
     package let status: Int
     /// The headers in their order, with duplicates.
     package let headers: [(name: String, value: String)]
-    /// The body after the transfer coding is removed.
+    /// The body without its transfer coding, such as `chunked`.
     ///
-    /// A content coding is kept.
+    /// A content coding, such as gzip, is not decoded.
     package let body: [UInt8]
 
     /// The body as text, with invalid UTF-8 replaced.

@@ -1,13 +1,13 @@
 extension TestDatabase {
-    /// Runs a closure while another database session has an open transaction, which holds locks or has uncommitted
-    /// writes.
+    /// Runs a closure while another database session keeps a transaction open.
     ///
-    /// The transaction is committed afterwards, or rolled back if the closure throws.
+    /// The transaction executes the given statements first. So it holds locks or has uncommitted writes. It is
+    /// committed after the closure, or rolled back if the closure throws.
     ///
     /// - Parameters:
     ///   - statements: The statements that lock or write.
     ///   - isolation: The caller's isolation. The closure runs in it, too.
-    ///   - body: Receives a function that commits the transaction early.
+    ///   - body: Receives a function that commits the transaction before the end of the closure.
     /// - Returns: The result of the body.
     /// - Throws: The body's error.
     package func whileLocked<Result>(
@@ -25,10 +25,10 @@ extension TestDatabase {
         return result
     }
 
-    /// Runs a closure while another database session has an open transaction, which holds locks or has uncommitted
-    /// writes.
+    /// Runs a closure while another database session keeps a transaction open.
     ///
-    /// The transaction is committed after the closure, or rolled back if the closure throws.
+    /// The transaction executes the given statements first. So it holds locks or has uncommitted writes. It is
+    /// committed after the closure, or rolled back if the closure throws.
     package func whileLocked<Result>(
         _ statements: String,
         isolation: isolated (any Actor)? = #isolation,

@@ -14,12 +14,12 @@ package struct MailServer: Sendable {
         package let from: String
         package let to: [String]
         package let tls: Bool
-        /// The user name with which the client authenticated.
+        /// The user name with which the client logged in to the server; `nil` if the client did not log in.
         package let user: String?
         /// The name by which the client introduced itself in the SMTP greeting.
         package let client: String
         package let content: String
-        /// How the server treated the mail; `nil` if it accepted the mail.
+        /// How the server treated a mail that it did not accept; `nil` if it accepted the mail.
         package let outcome: String?
     }
 

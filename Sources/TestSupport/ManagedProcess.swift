@@ -9,7 +9,7 @@ package enum ProcessEnd: Sendable, Equatable {
 
 /// A child process whose output is collected.
 ///
-/// The process ends at the latest when the test process ends. The release of this object does not end the process,
+/// When the test process ends, the child process is killed. If only this object is released, the process keeps running,
 /// since Swift may release an object after its last use, in the middle of a test.
 package final class ManagedProcess: Sendable {
     /// The process id.

@@ -6,7 +6,9 @@ import Glibc
 /// `scripts/postgres` manages it. Its files are deleted when the test process ends, whatever ends the process. A test
 /// that needs only a database uses ``withDatabase(_:_:)``.
 package struct PostgresCluster: Sendable {
-    /// How the server stops: what becomes of its sessions and of data that is not yet on disk.
+    /// How the server stops.
+    ///
+    /// The mode decides what happens to the server's sessions, and to data that is not yet on disk.
     package enum StopMode: String, Sendable {
         /// The server ends all sessions, rolls back their transactions and writes all data.
         case fast

@@ -1,10 +1,9 @@
 import NIOConcurrencyHelpers
 import NIOCore
 
-/// Forwards data from its channel to the partner channel, with the delays, losses and cuts that the proxy's rules
-/// demand.
+/// Forwards data from its channel to another channel, the partner.
 ///
-/// Both channels have the same event loop.
+/// The rules of the proxy may delay or discard the data, or end the connection. Both channels have the same event loop.
 final class ProxyRelay: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
 
@@ -17,15 +16,15 @@ final class ProxyRelay: ChannelInboundHandler {
         case cut(FaultyProxy.Cut)
     }
 
-    /// The target channel.
+    /// The channel to which the data is forwarded; `nil` until it is connected.
     ///
-    /// All data is held back until this channel is connected.
+    /// Until then, all data is held back.
     private var partner: (any Channel)?
     private let rules: NIOLockedValueBox<ProxyRules>
     private var progress = CutProgress()
-    /// The held-back events in their order, each with the time at which it is due.
+    /// The events that are held back, in their order, each with the time at which it must be forwarded.
     ///
-    /// An event is a number of bytes, an orderly end of the connection, or a cut.
+    /// An event is a piece of data, an orderly end of the connection, or a cut.
     private var held: CircularBuffer<(due: NIODeadline, event: Event)> = []
     private var context: ChannelHandlerContext?
 
@@ -34,7 +33,7 @@ final class ProxyRelay: ChannelInboundHandler {
         self.rules = rules
     }
 
-    /// Sets the target channel, and forwards the held-back data that is due.
+    /// Sets the partner channel, and forwards the held-back data whose time has come.
     func lead(to partner: any Channel) {
         self.partner = partner
         release()
@@ -56,7 +55,7 @@ final class ProxyRelay: ChannelInboundHandler {
         if let cut { hand(on: .cut(cut)) }
     }
 
-    /// Closes the target channel for output, after all held-back data has been forwarded.
+    /// Closes the partner channel for output, after all held-back data has been forwarded.
     func finish() { hand(on: .end) }
 
     func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
@@ -90,7 +89,7 @@ final class ProxyRelay: ChannelInboundHandler {
         if held.count == 1 { release() }
     }
 
-    /// Forwards the held-back data that is due, and schedules the rest.
+    /// Forwards the held-back data whose time has come, and schedules the next call for the rest.
     private func release() {
         guard let partner else { return }
         while let next = held.first {

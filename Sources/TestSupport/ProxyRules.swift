@@ -3,12 +3,12 @@ import NIOCore
 /// The rules of a ``FaultyProxy`` and its counters.
 struct ProxyRules {
     struct CutRule {
-        /// The number of bytes that each connection may still forward before it is cut.
+        /// The number of bytes that each connection may forward in this direction before it is ended.
         let allowance: Int
         let cut: FaultyProxy.Cut
-        /// The number of this rule, which distinguishes it from earlier rules.
+        /// The number of this rule; a later rule has a greater number.
         ///
-        /// When a connection finds a rule with a new number, it begins to count its bytes anew.
+        /// When a connection meets a rule with another number than before, it begins to count its bytes anew.
         let generation: Int
     }
 
@@ -46,15 +46,15 @@ struct ProxyRules {
     }
 }
 
-/// Counts the bytes that one connection has forwarded in one direction since the current cut rule was set.
+/// The bytes that one connection has forwarded in one direction under the current cut rule.
 struct CutProgress {
     private var generation = 0
     private var passed = 0
 
-    /// Counts arrived bytes, and decides how many of them the connection still forwards under a cut rule.
+    /// Counts arrived bytes, and decides how many of them the connection forwards under a cut rule.
     ///
-    /// - Returns: The number of bytes that pass. Also the way to end the connection, if it must end after these bytes;
-    ///   otherwise `nil`.
+    /// - Returns: The number of bytes to forward. `cut` says how the connection must end after these bytes; it is `nil`
+    ///   if the connection continues.
     mutating func pass(_ count: Int, under rule: ProxyRules.CutRule?) -> (passing: Int, cut: FaultyProxy.Cut?) {
         guard let rule else { return (count, nil) }
         if rule.generation != generation {

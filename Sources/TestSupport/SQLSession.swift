@@ -40,9 +40,9 @@ final class SQLSession: @unchecked Sendable {
             && !isReadable(within: 0)
     }
 
-    /// Runs statements as one message.
+    /// Sends SQL statements to the server in one message, and waits for their results.
     ///
-    /// They are one transaction unless they contain transaction commands.
+    /// The statements are one transaction unless they contain transaction commands.
     ///
     /// - Parameters:
     ///   - sql: The statements.

@@ -68,22 +68,24 @@ package struct TestDatabase: Sendable {
 
     /// Closes the pooled sessions of the database.
     ///
-    /// A database that is to be copied must have no sessions. Also, the server's statistics are sure to include a
-    /// session only after the session has ended.
+    /// PostgreSQL copies only a database without sessions. Its statistics are certain to include a session only after
+    /// the session has ended.
     package func endSessions() async {
         await SQLSessions.shared.end(url)
     }
 }
 
-/// The initial contents of a test database, which are prepared once and copied for each test.
+/// The initial contents of a test database.
+///
+/// Usually, a template database is filled with them once, and is copied for each test.
 package struct DatabaseTemplate: Sendable {
     let name: String
     let prepare: @Sendable (TestDatabase) async throws -> Void
 
-    /// Names a template and stores the closure that fills it.
+    /// Stores the name of a template and the closure that fills it.
     ///
-    /// Without Citus, a process prepares the template database once, and copies it for each test database. With Citus,
-    /// each test database is prepared by itself.
+    /// Without Citus, each process fills a template database once, and copies it for each test database. With Citus,
+    /// the closure fills each test database itself.
     ///
     /// - Parameters:
     ///   - name: The unique name: lower-case letters, digits and `_`.
@@ -102,8 +104,8 @@ package struct DatabaseTemplate: Sendable {
 
     /// Returns a template with the schema of an earlier version of the service, for tests of migrations.
     ///
-    /// For each name in `schemas`, the template has an application whose tables are in the PostgreSQL schema of this
-    /// name. The ids of the applications are `a0`, `a1` and so on.
+    /// The template has one application for each element of `schemas`, which is the name of the PostgreSQL schema with
+    /// the application's tables. The ids of the applications are `a0`, `a1` and so on.
     package static func landed(_ version: Int, schemas: [String]) -> DatabaseTemplate {
         DatabaseTemplate(name: "landed\(version)_" + schemas.joined(separator: "_")) { database in
             try await database.psql(file: PackageLayout.path("Tests/StoreTests/Schemas/\(version).sql"))

@@ -4,7 +4,7 @@ internal import Providers
 extension TwitterClient {
     /// Verifies a consumer key and its secret.
     ///
-    /// The check asks Twitter for an OAuth request token, which is not used.
+    /// The check gets an OAuth request token from Twitter, and does not use the token.
     ///
     /// See docs/protocols/twitter.md §4.
     ///

@@ -33,19 +33,19 @@ final class ConsumerLink: Sendable {
         gauge = key.question == .account ? LinkGauge(.twitter, key.application, app: key.consumer) : nil
     }
 
-    /// Asks the circuit breaker whether a login may send requests to Twitter.
+    /// Asks the circuit breaker whether a request may be sent to Twitter.
     ///
-    /// - Throws: The failure to report if the circuit breaker refuses the login.
+    /// - Throws: The failure to report if the circuit breaker refuses the request.
     func pass() throws(Failure) -> CircuitBreaker.Pass {
         try breaker.withLockedValue { $0.admit(at: .now) }.pass(to: .twitter)
     }
 
-    /// Returns whether a login that may send requests may also retry them.
+    /// Returns whether a request that may be sent may also be retried.
     func allowsRepeats(_ pass: CircuitBreaker.Pass) -> Bool {
         breaker.withLockedValue { $0.allowsRepeats(pass) }
     }
 
-    /// Records what a login shows about Twitter's health; nil means that Twitter sent a valid response.
+    /// Records what a request has shown about Twitter's health; nil means that Twitter sent a valid response.
     func record(_ signal: HealthSignal?, of pass: CircuitBreaker.Pass) {
         breaker.withLockedValue { breaker in
             breaker.record(.init(signal, nil), of: pass, at: .now)

@@ -5,7 +5,7 @@ import Providers
 package struct TwitterConfiguration: Sendable {
     /// The scheme, host and port of Twitter's API.
     ///
-    /// The host is a part of the text that is signed.
+    /// The OAuth signature of a request covers them.
     let base: HTTPURL
     /// The path of the base URL, without a final slash.
     ///

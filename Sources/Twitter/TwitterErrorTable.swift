@@ -9,7 +9,9 @@ internal import Providers
 struct TwitterErrorTable {
     /// The credentials to which Twitter's error refers.
     enum Subject {
-        /// The request has the user's token and the app's consumer key and secret. Twitter may refuse any of them.
+        /// The request has the user's token, and the app's consumer key and secret.
+        ///
+        /// Twitter may refuse any of them.
         case userToken
         /// The request has only the app's consumer key and secret.
         ///

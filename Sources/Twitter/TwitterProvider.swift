@@ -5,9 +5,9 @@ package import Mapping
 package import Providers
 
 extension ProviderName {
-    /// The name of the provider kind.
+    /// The name of the provider kind Twitter.
     ///
-    /// It is also the usual name of a provider of this kind.
+    /// A provider of this kind usually has the same name.
     package static let twitter = ProviderName(known: "twitter")
 }
 

@@ -21,9 +21,9 @@ struct TwitterReply {
             ?? reply.header("x-rate-limit-reset").flatMap { RateLimit.seconds(untilReset: $0, now: now) }
     }
 
-    /// Parses the object in a successful response.
+    /// Parses the JSON object in a successful response.
     ///
-    /// If the body has an error, the response counts as failed with any HTTP status.
+    /// A response with an error in its body counts as failed, even if its HTTP status is 200.
     ///
     /// - Throws: `ProviderFault` for every other response.
     func object(about subject: TwitterErrorTable.Subject) throws(ProviderFault) -> JSONObject {
@@ -40,9 +40,9 @@ struct TwitterReply {
         return object
     }
 
-    /// Returns the text of a successful response.
+    /// Returns the body of a successful response as text.
     ///
-    /// The text has at most `maxBytes` bytes of printable ASCII.
+    /// The body must be printable ASCII of at most `maxBytes` bytes.
     func text(about subject: TwitterErrorTable.Subject, maxBytes: Int) throws(ProviderFault) -> String {
         guard status == 200 else {
             let object = (try? JSONParser.parse(body, limits: .reply))?.object

@@ -15,7 +15,7 @@ struct TwitterRequest {
     enum Method {
         case get, post
 
-        /// The HTTP method, as the signed text contains it.
+        /// The name of the HTTP method, as the OAuth signature covers it.
         var word: String {
             switch self {
             case .get: "GET"

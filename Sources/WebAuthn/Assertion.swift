@@ -27,7 +27,7 @@ package struct AssertionResponse: Sendable {
     }
 }
 
-/// What is stored about a passkey and is needed to verify an assertion.
+/// The stored values of a passkey that are needed to verify an assertion.
 package struct Passkey: Sendable {
     package let credentialID: [UInt8]
     /// The passkey's public key: a COSE key in the form of `CredentialPublicKey.bytes`.
@@ -55,8 +55,8 @@ package struct Passkey: Sendable {
 package struct VerifiedAssertion: Sendable {
     /// The new signature counter.
     ///
-    /// The caller must store it only if the stored counter is still that of the verified `Passkey`. Then only one of
-    /// two concurrent assertions is accepted.
+    /// The caller must store it only if the stored counter has not changed since the `Passkey` was read. Then only one
+    /// of two concurrent assertions is accepted.
     package let signCount: UInt32
     package let isUserVerified: Bool
     package let isBackedUp: Bool

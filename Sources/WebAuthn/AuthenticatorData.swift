@@ -27,7 +27,7 @@ struct AuthenticatorData {
     let signCount: UInt32
     let credential: AttestedCredential?
 
-    /// Parses all of the bytes.
+    /// Parses authenticator data, which must fill all of the bytes.
     ///
     /// - Throws: `malformedAuthenticatorData`, `unsupportedKey`.
     init(_ bytes: ArraySlice<UInt8>) throws(CeremonyError) {
@@ -65,7 +65,7 @@ struct AuthenticatorData {
         return AttestedCredential(aaguid: aaguid, id: id, publicKey: publicKey)
     }
 
-    /// Skips the outputs of extensions, which are a map (WebAuthn 9); the service reads none of them.
+    /// Skips the extension outputs, which form a map (WebAuthn 9); the service reads none of them.
     private static func skipExtensions(_ rest: inout ArraySlice<UInt8>) throws(CeremonyError) {
         var reader = CBORReader(rest)
         guard reader.isAtMap else { throw .malformedAuthenticatorData }

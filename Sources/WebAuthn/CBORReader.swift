@@ -99,15 +99,15 @@ struct CBORReader {
         return taken
     }
 
-    /// Converts the number of items in an array, or of pairs in a map, to `Int`.
+    /// Returns the number of items that an array announces, or of pairs that a map announces, as `Int`.
     ///
-    /// - Throws: `CBORError` if the items, of at least `bytes` bytes each, do not fit into the remaining bytes.
+    /// - Throws: `CBORError` if so many items, of at least `bytes` bytes each, do not fit into the remaining bytes.
     private func count(_ argument: UInt64, each bytes: Int) throws(CBORError) -> Int {
         guard argument <= UInt64(rest.count / bytes) else { throw CBORError() }
         return Int(argument)
     }
 
-    /// Reads the first byte of an item and its argument (RFC 8949 §3).
+    /// Reads the beginning of an item: its kind and its argument, which is a number (RFC 8949 §3).
     private mutating func head() throws(CBORError) -> (kind: Kind, argument: UInt64) {
         guard let first = rest.popFirst(), let kind = Kind(rawValue: first >> 5) else { throw CBORError() }
         let information = first & 0x1F

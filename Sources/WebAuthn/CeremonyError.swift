@@ -9,7 +9,8 @@ package enum CeremonyError: String, Error, Sendable, CaseIterable {
     case malformedAuthenticatorData = "malformed_authenticator_data"
     /// The public key is for an algorithm that was not offered, or is not a valid key of its algorithm.
     case unsupportedKey = "unsupported_key"
-    /// The client data are for an assertion although a registration was expected, or the reverse.
+    /// An assertion was expected, but the client data are for a registration; or a registration was expected, but they
+    /// are for an assertion.
     case wrongType = "wrong_type"
     case wrongChallenge = "wrong_challenge"
     case wrongOrigin = "wrong_origin"
@@ -22,9 +23,10 @@ package enum CeremonyError: String, Error, Sendable, CaseIterable {
     case inconsistentBackup = "inconsistent_backup"
     /// The response is for another credential than the expected one.
     case wrongCredential = "wrong_credential"
-    /// The user handle is not that of the passkey's user, or it is missing although it has to identify the user.
+    /// The response has the user handle of another user, or it lacks the user handle that is needed to identify the
+    /// user.
     case wrongUser = "wrong_user"
     case invalidSignature = "invalid_signature"
-    /// The signature counter has not grown: a copy of the passkey was used elsewhere.
+    /// The signature counter has not grown, so probably a copy of the passkey was used elsewhere.
     case cloned = "cloned"
 }

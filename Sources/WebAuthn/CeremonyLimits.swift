@@ -13,9 +13,9 @@ enum Limits {
     static let authenticatorData = 4_096
     /// The maximum size of a signature: that of an RSA key of 4096 bits.
     static let signature = 512
-    /// The limits of the JSON of the client data: a challenge, an origin, and unknown members.
+    /// The limits of the client data's JSON, which has a challenge, an origin, and members that no standard defines.
     ///
-    /// Clients add unknown members so that no server compares the data as a text.
+    /// Clients add undefined members so that no server compares the data as a text.
     static let clientData = JSONLimits(bytes: 4_096, depth: 8, members: 64, keyBytes: 128, asciiKeys: false)
     /// The maximum number of transports that a client lists; WebAuthn has six.
     static let transports = 16

@@ -41,7 +41,7 @@ struct ClientData {
         hash = Array(SHA256.hash(data: bytes))
     }
 
-    /// Removes the byte order mark with which the client's JSON may begin (steps 5 and 8).
+    /// Removes the byte order mark from the client's JSON, if the JSON begins with one (steps 5 and 8).
     ///
     /// The hash that the authenticator signs covers all bytes, with the byte order mark.
     private static func withoutByteOrderMark(_ bytes: [UInt8]) -> [UInt8] {

@@ -18,15 +18,14 @@ struct CredentialJSON {
         guard !self.id.isEmpty else { throw .malformedCredential }
     }
 
-    /// Decodes a base64url member of the authenticator's response.
-    ///
-    /// The result has at most `limit` bytes.
+    /// Decodes a base64url member of the authenticator's response; throws if the result would have more than `limit`
+    /// bytes.
     func bytes(_ name: String, atMost limit: Int) throws(CeremonyError) -> [UInt8] {
         guard let text = response[name]?.string else { throw .malformedCredential }
         return try Self.bytes(text, atMost: limit)
     }
 
-    /// Decodes a base64url text, after checking that the result has at most `limit` bytes.
+    /// Decodes a base64url text; throws if the result would have more than `limit` bytes.
     static func bytes(_ text: String, atMost limit: Int) throws(CeremonyError) -> [UInt8] {
         guard text.utf8.count <= (limit * 4 + 2) / 3, let bytes = Base64URL.decode(text.utf8) else {
             throw .malformedCredential

@@ -105,11 +105,12 @@ package struct CredentialPublicKey: Sendable {
     }
 }
 
-/// The members of a COSE key: a map of at most five integers and byte strings with integer labels.
+/// The members of a COSE key: a map of at most five members, whose labels are integers, and whose values are integers
+/// or byte strings.
 ///
-/// CTAP2 requires an order of the members; this parser accepts any order, as other relying parties do. Duplicate
-/// members are not checked here. `CredentialPublicKey` requires that every member of the algorithm is present and that
-/// there are no more, which excludes duplicates.
+/// CTAP2 requires an order of the members; this parser accepts any order, as other relying parties do. It does not
+/// detect duplicate members. But `CredentialPublicKey` requires each member of the key's algorithm and no further
+/// member, which excludes duplicates.
 struct COSEMembers {
     static let keyType: Int64 = 1
     static let algorithm: Int64 = 3

@@ -113,7 +113,9 @@ struct GraphSimulatorCommand: AsyncParsableCommand {
         try await ServiceGroup(configuration: configuration).run()
     }
 
-    /// Raises the limit of open files: each connection is a file, and shells commonly allow 1024.
+    /// Raises the limit of open files.
+    ///
+    /// Each connection needs an open file, and shells commonly allow only 1024.
     private func raiseFileLimit() {
         let resource = __rlimit_resource_t(RLIMIT_NOFILE.rawValue)
         var limit = rlimit()

@@ -37,8 +37,9 @@ extension LoadedApplication {
     /// Reads and verifies a callback of a provider.
     ///
     /// - Throws: The errors of the provider; `provider_not_configured` if the application has no app of the provider.
-    ///   If a part of the configuration cannot be read, `provider_misconfigured` takes the place of both: the callback
-    ///   may be about an app whose secret cannot be decrypted, and the provider retries after this error.
+    ///   If a part of the application's configuration cannot be read, this method throws `provider_misconfigured`
+    ///   instead of these errors, so that the provider sends the callback again later. The unreadable part may be the
+    ///   app that the callback is about.
     package func verified<Call>(
         _ caller: any RemovalReporting,
         _ read: (any RemovalReporting) throws(Failure) -> Call
@@ -63,7 +64,7 @@ struct AffectedIdentity {
     let identity: IdentityKey
     /// The provider whose options decide how the callback is handled.
     ///
-    /// This is the provider of `identity`. If its options can no longer be read, this is the provider to whose address
-    /// the callback was sent.
+    /// Usually, this is the provider of `identity`. If the options of that provider can no longer be read, it is the
+    /// provider to whose address the callback was sent.
     let instance: any RemovalReporting
 }

@@ -12,8 +12,8 @@ package struct Deauthorizations: Sendable {
     /// Handles a callback that reports that a user has removed the app at the provider.
     ///
     /// An application may have several providers with the same app. At each of them, marks the user's identity as
-    /// revoked, and deletes its kept token. Ends the sessions of the identity if the provider's options say so.
-    /// Succeeds also if the user is unknown, or if a later login has superseded the deauthorization.
+    /// revoked, and deletes its kept token. Ends the sessions of the identity if the provider's options say so. If the
+    /// user is unknown, or has logged in again since, the method changes nothing and throws no error.
     ///
     /// - Throws: `malformed_request` if the callback is not genuine; nothing has changed then. `store_unavailable` and
     ///   similar errors; the provider then retries, and identities that are already revoked stay unchanged.

@@ -34,12 +34,11 @@ package struct DeletionRequests: Sendable {
     let clock: WallClock
     let random: RandomSource
 
-    /// Handles a callback with which a user requests, at a provider, the deletion of their data.
+    /// Handles a callback of a provider: a user has requested there that the app deletes the user's data.
     ///
-    /// Stores one deletion request for each provider of the application that has the app. Then carries the requests
-    /// out, except those that the provider's options delay. If an erasure fails, its request stays open until an
-    /// operator has fixed the cause, and the provider gets its receipt all the same. The same callback always gets the
-    /// same receipt, and erases nothing twice.
+    /// Stores one deletion request for each provider of the application that has the app. Then erases the data, unless
+    /// the provider's options delay the erasure. If an erasure fails, the request stays open and is retried, and the
+    /// provider still gets its receipt. A repeated callback gets the same receipt, and erases nothing twice.
     ///
     /// - Parameters:
     ///   - form: The form as received.
@@ -50,7 +49,8 @@ package struct DeletionRequests: Sendable {
     ///   - logger: The logger of the request.
     /// - Returns: The receipt in the provider's format.
     /// - Throws: `malformed_request` if the callback is not genuine; `provider_misconfigured` if the deployment does
-    ///   not set its public address; `store_unavailable` and similar errors. Nothing is written then.
+    ///   not set its public address; `store_unavailable` and similar errors. Nothing has been written after these
+    ///   errors.
     package func requestDeletion(
         _ form: FormFields,
         by provider: ProviderName,

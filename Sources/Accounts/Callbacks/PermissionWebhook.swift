@@ -34,8 +34,8 @@ package struct PermissionWebhooks: Sendable {
 
     /// Handles a webhook: granted and revoked permissions of users, and removals of the app.
     ///
-    /// Writes each event in a transaction of its own. Events may come repeatedly and in any order. If an event cannot
-    /// be written, the provider sends all of them again, so nothing is lost.
+    /// The webhook contains several events. Each is written in a transaction of its own. If a write fails, the provider
+    /// sends the whole webhook again, so the same event may come repeatedly, and in any order.
     ///
     /// - Parameters:
     ///   - body: The bytes as received.
@@ -70,8 +70,7 @@ package struct PermissionWebhooks: Sendable {
 
     /// Writes the changed permissions of an identity, and the removal of the app, to the database.
     ///
-    /// - Returns: The number of changes that the database did not have: each new permission, and the removal of the
-    ///   app.
+    /// - Returns: The number of changes that were new to the database. The removal of the app counts as one change.
     private func take(
         _ change: ReportedChange,
         about concerned: AffectedIdentity,

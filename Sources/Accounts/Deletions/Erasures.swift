@@ -22,7 +22,7 @@ package struct Erasures: Sendable {
 
     /// Carries out the due deletion requests of an application, up to a maximum.
     ///
-    /// Any number of instances may do so concurrently.
+    /// Several instances may call this method at the same time.
     ///
     /// - Parameters:
     ///   - loaded: The application.
@@ -40,10 +40,10 @@ package struct Erasures: Sendable {
 
     /// Carries out one deletion request, logs the outcome, and sends the given mails.
     ///
-    /// With the kept tokens, asks the providers to withdraw the app's permissions. The mails are sent only after
-    /// everything is erased.
+    /// After the erasure, uses the kept tokens to ask the providers to withdraw the app's permissions. The mails are
+    /// sent only after everything is erased.
     ///
-    /// - Returns: Whether this call carried out the request. An error is only logged.
+    /// - Returns: Whether this call carried out the request. An error is logged, not thrown.
     package func erase(
         code: String,
         by requester: DeletionRequester,
@@ -88,7 +88,7 @@ package struct Erasures: Sendable {
 
     /// Carries out one due deletion request.
     ///
-    /// Then asks the providers, with the kept tokens, to withdraw the app's permissions.
+    /// After the erasure, uses the kept tokens to ask the providers to withdraw the app's permissions.
     ///
     /// - Parameters:
     ///   - code: The code of the request.

@@ -6,9 +6,9 @@ import Messaging
 import Passwords
 import Store
 
-/// Undoes changes of an account, at the request of the user who reads the mails to the account's former e-mail address.
+/// Undoes changes of an account, by a link that was mailed to the account's former e-mail address.
 ///
-/// So the owner of an account can undo what a thief of the account has changed.
+/// So if a thief has changed the address of an account, the owner can get the account back.
 package struct ChangeReversal: Sendable {
     let store: Store
     let verifier: PasswordVerifier
@@ -21,14 +21,14 @@ package struct ChangeReversal: Sendable {
     /// Undoes changes of an account, by the link in a notice that was mailed to the account's former e-mail address.
     ///
     /// Undoes the change that the notice reported, and all later ones. The account has the former address and the
-    /// former identities again, and gets a new password. All sessions and links end. One log line tells the outcome. A
-    /// mail to the former and the present addresses tells that the password has changed.
+    /// former identities again, and gets a new password. All sessions end, and all mailed links become invalid. The log
+    /// gets one line with the outcome. A mail to the restored address and to the replaced address reports that the
+    /// password has changed.
     ///
     /// - Parameters:
     ///   - token: The token of the link.
     ///   - password: The user's new password.
-    ///   - answer: The second factor. Required if the account has a factor that it already had at the time of the
-    ///     change.
+    ///   - answer: The second factor. It is required if the account has a factor that was enrolled before the change.
     ///   - loaded: The application.
     ///   - logger: The logger of the request.
     /// - Returns: The providers of identities that could not be restored: they belong to another account now, or other

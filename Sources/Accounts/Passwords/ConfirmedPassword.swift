@@ -1,7 +1,9 @@
 package import Domain
 
 extension ConfirmedPassword {
-    /// Reads the present or the new password from the fields of a request; nil if both are absent or empty.
+    /// Reads the user's password from a request: either the present one or a new one.
+    ///
+    /// Nil if both are absent or empty.
     ///
     /// - Throws: `malformed_request` if both are present.
     package init?(known: String?, new: String?, keepingIdentities: Bool) throws(Failure) {

@@ -24,9 +24,9 @@ package struct EmailConfirmation: Sendable {
 
     /// Sends a user the link that confirms a new address.
     ///
-    /// After a failure, the user has to request another mail. A user can set an address repeatedly, in other spellings,
-    /// too. So these mails count against the same rate limit as mails that a user requests. Otherwise, a client could
-    /// flood a mailbox.
+    /// If the sending fails, the method only logs the failure, and the user has to request another mail. The mail
+    /// counts against the same rate limit as mails that a user requests. Otherwise, a client could flood a mailbox by
+    /// setting the same address again and again, in different spellings.
     ///
     /// - Parameters:
     ///   - user: The user whose address is to be confirmed.
@@ -71,9 +71,9 @@ package struct EmailConfirmation: Sendable {
 
     /// Makes the link that confirms a user's address, for a server that sends its own mails.
     ///
-    /// If the application allows it, any client with an API key gets such a link, too. A client gets the link without
-    /// access to the mailbox. Therefore, a client's link confirms only an address whose confirmation is pending, and
-    /// sets no password. It counts against the same rate limit as a mail that a user requests.
+    /// If the application allows it, clients without a server's API key may get the link, too. The link does not show
+    /// that the user reads the mailbox. Therefore, a client's link confirms only an address whose confirmation is
+    /// pending, and cannot set a password. It counts against the same rate limit as a mail that a user requests.
     ///
     /// - Parameters:
     ///   - identity: The user's id, or the login name.
@@ -124,7 +124,7 @@ package struct EmailConfirmation: Sendable {
     ///
     /// - Parameters:
     ///   - token: The token of the link.
-    ///   - choice: The present or the new password; nil is enough for an account without a password.
+    ///   - choice: The present or the new password; nil only if the account has no password.
     ///   - answer: The source of the request, and the second factor. A new password requires the factor if the account
     ///     has one.
     ///   - loaded: The application.

@@ -182,10 +182,11 @@ package final class LinkFactors: Sendable {
         let purpose: EmailTokenPurpose
     }
 
-    /// Returns the second factors that are accepted for a mailed link; nil if the link requires none.
+    /// Returns the factors that a user may present to set a password by a mailed link; nil if the link requires no
+    /// factor.
     ///
     /// A code by mail is not accepted if it goes to the mailbox to which the link was sent, in any spelling of the
-    /// address. Such a code would only show again that the user has access to that mailbox.
+    /// address: the link has already shown that the user has access to that mailbox.
     private func factors(of link: Link, in application: Application) async throws(Failure) -> [StoredFactor]? {
         let factors = try await store.factors(ofLink: link.hash, for: link.purpose, in: application)
         let mailbox = EmailAddress(link.token.email)?.mailbox

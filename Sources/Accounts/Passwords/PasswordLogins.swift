@@ -49,9 +49,9 @@ package struct PasswordLogins: Sendable {
 
     /// Logs a user in by a password.
     ///
-    /// Without the right password, neither text, status nor duration of the response shows whether the account exists.
-    /// If a login name has no account, or the account has no password, the check takes as long as for a wrong password
-    /// and counts as a failed attempt, too.
+    /// A client without the right password cannot learn whether the account exists. If the account is missing or has no
+    /// password, the response has the same text and status as for a wrong password, takes as long, and counts as a
+    /// failed attempt, too.
     ///
     /// - Parameters:
     ///   - request: The client's request.

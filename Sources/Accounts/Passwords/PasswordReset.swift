@@ -80,11 +80,11 @@ package struct PasswordReset: Sendable {
         )
     }
 
-    /// Sets a new password by a mailed link, ends all sessions and links of the user, and removes the identities.
+    /// Sets a new password by a mailed link, ends all sessions of the user, and invalidates all other links.
     ///
-    /// The identities may have been linked by another user, who had access to the account. They stay only if the user
-    /// who opened the link has stated that the identities are their own. One log line tells the outcome, and a mail
-    /// tells that the password has changed.
+    /// Also removes the identities of the account, which a thief of the account may have linked. They stay only if the
+    /// user who opened the link has stated that the identities are their own. The log gets one line with the outcome,
+    /// and a mail reports that the password has changed.
     ///
     /// - Parameters:
     ///   - token: The token of the link.
@@ -132,7 +132,7 @@ package struct PasswordReset: Sendable {
 
     /// Sets the password of the user to whom a link was mailed.
     ///
-    /// - Throws: `link_invalid`, also for a link that was not obtained by mail; `password_not_allowed`, `conflict`,
+    /// - Throws: `link_invalid`, also if a client got the link without a mail; `password_not_allowed`, `conflict`,
     ///   `overloaded`, `second_factor_required`, `second_factor_invalid`, `pending_login_invalid`.
     package func reset(
         by token: String,
@@ -184,9 +184,12 @@ package struct PasswordReset: Sendable {
 
     /// Returns the login name for the password that a link sets.
     ///
-    /// The login name is the first of these that exists: the login name that is stored with the link; the login name of
-    /// the present password; the user's value of the property for login names; the address to which the link was sent.
-    /// The second and the third are used only if login names are not e-mail addresses.
+    /// The login name is the first of these that exists:
+    ///
+    /// 1. the login name that is stored with the link;
+    /// 2. the login name of the present password, if login names are not e-mail addresses;
+    /// 3. the user's property that is the login name, if login names are not e-mail addresses;
+    /// 4. the address to which the link was sent.
     ///
     /// - Throws: `link_invalid` if that address is not a valid login name.
     func login(by emailToken: EmailToken, in loaded: LoadedApplication) async throws(Failure) -> Login {

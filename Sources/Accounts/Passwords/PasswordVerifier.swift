@@ -12,7 +12,7 @@ struct PasswordGuess: Sendable {
     let login: String
     let source: RequestSource
 
-    /// The keys under which the guess is counted: one for its source, and one for the account.
+    /// The keys of the two counters in which the guess counts: one for its source, and one for the account.
     var keys: AttemptKeys { AttemptKeys(source: source.attemptKey, account: Self.accountKey(of: login)) }
 
     static func accountKey(of login: String) -> [UInt8] { Digest.sha256("login " + login) }

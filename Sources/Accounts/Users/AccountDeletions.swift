@@ -27,9 +27,9 @@ package struct AccountDeletions: Sendable {
     /// Deletes identities, sessions and password, revokes the app's permissions at providers, and mails a notice to the
     /// user. A server's deletion erases all data at once.
     ///
-    /// A user's own deletion requires a recent authentication, and ends all sessions at once. The data is erased when
-    /// the longest `eraseAfterDays` among the providers of the login methods has passed. It is not erased while a link
-    /// can restore the account.
+    /// A user's own deletion requires a recent authentication, and ends all sessions at once. The data is erased later,
+    /// after the longest `eraseAfterDays` of the providers that the user could log in by. It is never erased while a
+    /// link can still restore the account.
     ///
     /// - Parameters:
     ///   - id: The id of the user.
@@ -86,10 +86,10 @@ package struct AccountDeletions: Sendable {
         return isGone ? clock.milliseconds : clock.milliseconds + 1000 * Int64(Store.secondsBetweenErasures)
     }
 
-    /// Returns the days until the data of a deleted account is erased.
+    /// Returns the days from the deletion of an account to the erasure of its data.
     ///
-    /// That is the longest delay among the providers of the user's login methods, and at least the time in which a link
-    /// can restore the account.
+    /// This is the longest delay among the providers of the user's login methods. It is never less than the time in
+    /// which a link can restore the account.
     private func waitingDays(
         of user: User,
         token: SessionToken,

@@ -103,7 +103,7 @@ package struct AccountUpdate: Sendable {
         }
     }
 
-    /// Returns the change of login name and password that a record makes; nil for no change.
+    /// Returns the change that a record makes to the login name and the password; nil for no change.
     private func loginChange(
         of user: User,
         by record: ClientRecord,

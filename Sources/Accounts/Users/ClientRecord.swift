@@ -8,8 +8,8 @@ import Store
 /// members.
 ///
 /// Which properties are written depends on the sender. A server or an operator writes all properties. A user writes
-/// only properties that clients may write. In another user's record, the user writes only those of them that are also
-/// visible to others.
+/// only properties that clients may write and, in another user's record, only if these properties are also visible to
+/// others.
 ///
 /// Clients send back whole user objects that they received from this service (docs/protocols/backendless.md §2.1). So
 /// two kinds of members are ignored without an error: system members in any spelling, and properties that clients may
@@ -20,7 +20,7 @@ struct ClientRecord {
     private(set) var given = GivenProperties()
     /// The names of the values that are ignored, in the order of the record.
     ///
-    /// A value that equals the user's present value is not in this list, unless the sender of the record may not see
+    /// The list omits a value that is the same as the user's present value, unless the sender of the record may not see
     /// the property.
     private(set) var ignored: [String] = []
     /// Names of undeclared properties that are new to the application.
@@ -227,8 +227,8 @@ extension Property {
 extension JSONValue {
     /// Whether the value is an update operation of a client SDK: an expression, or a change of a part of a JSON value.
     ///
-    /// If the service stored the operation itself, the operation would replace the value (docs/protocols/backendless.md
-    /// §3.5).
+    /// The service refuses an update operation: if the operation were stored like a value, it would replace the user's
+    /// value (docs/protocols/backendless.md §3.5).
     fileprivate var isUpdate: Bool {
         guard let object else { return false }
         return object["___operation"] != nil || object["___class"]?.string == "BackendlessExpression"

@@ -122,7 +122,7 @@ package struct OtherRecords: Sendable {
         return WrittenUser(user: changed, viewer: .server, ignored: client.ignored)
     }
 
-    /// Returns the change of login name and password that a record makes; nil for no change.
+    /// Returns the change that a record makes to the login name and the password; nil for no change.
     private func loginChange(
         of user: User,
         by record: ClientRecord,
@@ -169,8 +169,8 @@ package struct OtherRecords: Sendable {
 
     /// Changes another user's properties that are visible to others and that clients may write.
     ///
-    /// - Throws: `not_own_record` if the application gives this user no right to do so; if the record changes the
-    ///   e-mail address, the login name, the password or the status; and for every unknown id (T-117).
+    /// - Throws: `not_own_record` in three cases: the application gives this user no right to change others; the record
+    ///   changes the e-mail address, the login name, the password or the status; the id is unknown (T-117).
     func update(
         _ id: ObjectID?,
         with record: UserRecord,
@@ -213,7 +213,9 @@ package struct OtherRecords: Sendable {
 }
 
 extension Failure {
-    /// Runs `body` for the element at a position of a list; if it fails, adds the position to the failure.
+    /// Calls `body`, and adds a position to its failure.
+    ///
+    /// The position is that of a record in the list that a client sent.
     fileprivate static func located<Value>(
         at position: Int,
         _ body: () async throws(Failure) -> Value

@@ -206,7 +206,8 @@ package struct Registrations: Sendable {
 
     /// Counts a new account against the rate limits of its source network and of the application.
     ///
-    /// The limit of a network keeps an attacker with few networks from using up the limit of the application.
+    /// Because of the limit of each network, an attacker who has few networks cannot use up the limit of the
+    /// application.
     ///
     /// - Returns: The counts, which the caller can subtract again if no account is created.
     /// - Throws: `rate_limited`.
@@ -241,7 +242,7 @@ package struct Registrations: Sendable {
 
     /// Returns the login name in the record of a new account.
     ///
-    /// The property of the login name counts, even if clients may not write that property otherwise.
+    /// Reads the property that is the login name, even if clients may not write that property otherwise.
     private static func login(in record: UserRecord, of application: Application) throws(Failure) -> Login {
         let name = application.settings.identityProperty
         guard let value = record.properties.present(name.text), value.string?.isEmpty != true else {

@@ -12,16 +12,16 @@ package struct CollectionCaller: Sendable {
     let seesRoles: Bool
     /// The kind of search, such as `role`, for the audit log.
     let means: String
-    /// The reader for whom other users' records are shown: a server, or another user.
+    /// Who sees the records of other users in the results: a server, or another user.
     ///
-    /// A user who searches sees their own record as its owner, whatever this value is.
+    /// If the results contain the record of the user who searches, that record is shown as to its owner all the same.
     package var viewer: Viewer { server == nil ? .other : .server }
 }
 
-/// Searches the users of an application, for users and for servers.
+/// Searches the users of an application.
 ///
-/// Users see their own record, and those parts of other records that the application allows. Servers see all users, and
-/// the audit log records each of their requests.
+/// Both users and servers may search. A user sees their own record, and those parts of other records that the
+/// application allows. Servers see all users, and the audit log records each of their requests.
 package struct UserCollection: Sendable {
     let store: Store
     let searches: UserSearches
@@ -124,7 +124,7 @@ package struct UserCollection: Sendable {
         return (other, .other)
     }
 
-    /// Returns whether the application gives a user a right.
+    /// Returns whether the application gives a user a right, such as the right to search other users.
     ///
     /// Looks up the user's roles only if the right depends on them.
     package func has(

@@ -69,12 +69,12 @@ package struct UserSearches: Sendable {
         }
     }
 
-    /// Runs a search when the queue admits it.
+    /// Waits until the queue of searches admits a search, then runs it.
     ///
-    /// The queue limits the searches that run at once in each database, and lets the applications take turns.
+    /// The queue limits the number of concurrent searches in each database, and lets the applications take turns.
     ///
-    /// An application without a running search may also have to wait for the searches of other applications. Therefore
-    /// it waits longer, by twice the time limit of a search.
+    /// A search waits at most for the limit `timeout`. If its application has no running search, the search may have to
+    /// wait for the searches of other applications, too. Then it waits longer, by twice the time limit of a search.
     private func inTurn<Value: Sendable>(
         _ application: Application,
         _ search: () async throws(Failure) -> Value
@@ -119,7 +119,7 @@ struct SlowSearches {
         let properties: [PropertyName]
     }
 
-    /// What to report now about a slow search: whether to log a line, and which counts to write to the database.
+    /// What to do now about a slow search: log a line, write counts to the database, both or nothing.
     struct Due {
         let line: Bool
         /// The counts that are not written to the database yet; nil if nothing is to be written now.

@@ -150,10 +150,10 @@ package struct Doctor: Sendable {
         } catch { return [Self.unseen(.indexes, error)] }
     }
 
-    /// The longest time for which Citus blocks writes when it moves tables to another node.
+    /// The maximum time for which Citus blocks writes when it moves tables to another node.
     ///
-    /// It blocks them at the end of the move, and checks once a second whether its copy of a table is complete. A
-    /// shorter timeout makes logins fail.
+    /// It blocks writes at the end of the move, and checks once a second whether its copy of a table is complete. If a
+    /// timeout of the service is shorter than this time, logins fail.
     private static let longestHold = Duration.seconds(3)
 
     private func citusTimeouts() async -> [Finding] {

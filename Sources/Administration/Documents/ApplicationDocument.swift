@@ -36,7 +36,9 @@ package struct ApplicationDocument: Sendable {
         case main
         case own(DatabaseVariable)
 
-        /// Returns the database for an application with this stored state.
+        /// Returns the environment variable with the URL of the database; nil for the main database.
+        ///
+        /// If the document has no `database`, the result is that of the stored application.
         func database(of stored: StoredApplication?) -> DatabaseVariable? {
             switch self {
             case .unsaid: stored?.database
@@ -96,7 +98,8 @@ package struct ApplicationDocument: Sendable {
         ///
         /// `variable` is the environment variable that the client's document names, if any.
         case stored(variable: String? = nil)
-        /// The stored secret is to be deleted. A request has `null` in place of the secret; a file may also omit it.
+        /// The stored secret is to be deleted: the document has `null`, or the document is a file that omits the secret
+        /// option.
         case removed
         /// The document has an invalid value. The problem is already reported.
         case unreadable
@@ -169,7 +172,9 @@ package struct ApplicationDocument: Sendable {
 }
 
 extension DesiredApplication {
-    /// Creates the desired application from a document, with empty keys and secrets.
+    /// Creates the desired application from a document, for checks that need no keys and secrets.
+    ///
+    /// Each key has an empty hash, and each app an empty secret.
     fileprivate init(_ document: ApplicationDocument) {
         self.init(id: document.id, name: document.name, schema: document.schema, kinds: document.kinds)
         database = document.database.database(of: nil)

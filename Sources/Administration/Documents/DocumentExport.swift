@@ -117,7 +117,10 @@ extension DesiredApplication {
 /// Makes unique names of environment variables for the keys and secrets of one application.
 struct VariableNames {
     private let application: String
-    /// The beginning of every name: `_` if the application's id cannot begin a name, otherwise nothing.
+    /// The first character of every name: `_` if a variable's name must not begin with the application's id; otherwise
+    /// empty.
+    ///
+    /// A name must not begin with a digit, or with the prefix that is reserved for the service's own variables.
     private let mark: String
     private var taken: Set<String>
     /// The maximum length in bytes of the name of an environment variable in an application document.

@@ -14,7 +14,7 @@ extension DocumentProblems {
 }
 
 extension ProviderKinds {
-    /// Returns warnings about valid mappings that read a field which the provider is not known to have.
+    /// Returns a warning for each field that a valid mapping reads although the provider is not known to have it.
     ///
     /// - Parameters:
     ///   - mappings: The mapping of each provider, as a list or as a dictionary.

@@ -114,7 +114,10 @@ struct DocumentReader {
         )
     }
 
-    /// Reads a secret option; nil if the stored secret stays.
+    /// Reads a secret option.
+    ///
+    /// If a request omits it, the result is nil, and the stored secret stays. A file that omits it deletes the stored
+    /// secret.
     private mutating func secret(
         _ option: SecretOption,
         _ value: JSONValue?,

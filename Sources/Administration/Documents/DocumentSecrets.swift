@@ -86,10 +86,11 @@ struct DocumentSecrets {
         }
     }
 
-    /// Returns why a text cannot be an API key, as a part of a message; nil when it can.
+    /// Checks the text of an API key.
     ///
-    /// An API key is a part of URLs, so it contains only characters that need no escape there. It has at least 16
-    /// characters, so that no client guesses it.
+    /// If it is invalid, returns the reason as a part of an error message; otherwise nil. An API key is a part of URLs,
+    /// so it contains only characters that need no escape there. It has at least 16 characters, so that no client
+    /// guesses it.
     static func problem(ofKey key: Secret, from source: String = "") -> String? {
         let isURLSafe = key.reveal().utf8.allSatisfy {
             $0.isASCIIAlphanumeric || $0 == UInt8(ascii: "-") || $0 == UInt8(ascii: "_")
@@ -155,11 +156,12 @@ struct DocumentSecrets {
         }
     }
 
-    /// Returns a key or a secret of the document, with its position and its source for error messages.
+    /// Returns the text of a key or a secret: from the document itself, or from the environment variable that the
+    /// document names.
     ///
-    /// The source is a text such as ` in SHOP_SECRET`, which names the environment variable. It is empty if the
-    /// document contains the secret itself. The result is nil if the document has no secret, or if the environment
-    /// variable is not set.
+    /// For error messages, the result also has the position in the document and `source`. `source` names the variable,
+    /// as in ` in SHOP_SECRET`, and is empty without a variable. The result is nil if the document has neither, or if
+    /// the variable is not set.
     private mutating func secret(
         _ given: ApplicationDocument.GivenSecret,
         at place: JSONPointer

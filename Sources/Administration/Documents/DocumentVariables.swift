@@ -8,9 +8,10 @@ import Providers
 /// the key or secret. The pointer contains the label of the key or the id of the app, not a position in a list. It thus
 /// stays correct when other keys or apps are added or removed.
 struct DocumentVariables: Sendable, Equatable {
-    /// The names of the environment variables, each under the UTF-8 bytes of the JSON pointer to its key or secret.
+    /// The name of each environment variable, by the JSON pointer to its API key or secret.
     ///
-    /// Bytes, unlike strings in Swift, distinguish labels that are canonically equivalent in Unicode.
+    /// The pointer is stored as UTF-8 bytes. Labels that are canonically equivalent in Unicode are different bytes, but
+    /// equal strings in Swift.
     private var names: [[UInt8]: String] = [:]
 
     init() {}

@@ -19,14 +19,14 @@ extension JSONValue {
 
 /// A number in the form of PostgreSQL's `numeric`: `1e2` is `100`, `-0` is `0`, and `1.50` keeps both decimals.
 private struct NumericText: Equatable {
-    /// The digits without leading zeros.
+    /// The digits of the number, without leading zeros.
     ///
-    /// If there are no decimals, trailing zeros are missing, too.
+    /// If the number has no decimals, trailing zeros are left out, too.
     private let digits: [UInt8]
     private let isNegative: Bool
     /// The number of decimals.
     ///
-    /// A negative number is the number of zeros that follow the digits.
+    /// A negative number counts the zeros that follow the digits: with -2, two zeros follow.
     private let scale: Int
 
     init(_ number: JSONNumber) {

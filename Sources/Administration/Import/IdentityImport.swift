@@ -14,7 +14,7 @@ package struct IdentityImportJob {
     package let provider: ProviderName
     /// The app to which the ids belong; nil only for a provider whose ids are the same in every app.
     package var app: ProviderAppID?
-    /// The system from which the users were imported, if the file has the ids of that system.
+    /// The system from which an earlier import took the users, if the file names users by their ids in that system.
     package var former: ImportSource?
     /// The SHA-256 of the file.
     package let fileHash: [UInt8]

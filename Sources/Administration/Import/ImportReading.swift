@@ -98,9 +98,9 @@ struct ImportReading {
         for name in names where counts[name] != nil || counts.count < Self.maxNames { counts[name, default: 0] += 1 }
     }
 
-    /// Returns the next batch; nil at the end.
+    /// Returns the next batch; nil at the end of the file.
     ///
-    /// A batch ends before a user who has the id, the login name or an identity of a previous user of the batch.
+    /// A batch never has two users with the same id, login name or identity: it ends before the second one.
     mutating func next() async throws -> ImportBatch? {
         if waiting.isEmpty { waiting = try await convert()[...] }
         guard !waiting.isEmpty else { return nil }
@@ -135,7 +135,10 @@ struct ImportReading {
         return newNames.sorted()
     }
 
-    /// Removes new undeclared properties from a user once the application has the maximum number of such properties.
+    /// Adds the names of a user's undeclared properties to those of the application, up to the maximum number of such
+    /// names.
+    ///
+    /// Properties beyond the maximum are removed from the user.
     ///
     /// - Returns: The names of the removed properties.
     private mutating func withoutPlace(_ row: inout ImportRow) -> [String] {
@@ -245,8 +248,8 @@ struct SeenUsers {
 
     /// Adds a user.
     ///
-    /// If the user existed before the import, adds only the id. The stored login name and identities count, not those
-    /// of the file.
+    /// If the user existed before the import, adds only the id: the import does not store the login name and the
+    /// identities that the file has for this user.
     mutating func add(_ row: ImportRow, isExisting: Bool = false) {
         hashes.insert(id(of: row))
         if !isExisting { hashes.formUnion(logins(of: row)) }

@@ -94,13 +94,13 @@ extension IdentityImport {
     ///
     /// - Parameters:
     ///   - document: `{"provider", "app"?, "file", "format"?, "idsOf"?}`. `file` is the text of the file, `format` its
-    ///     form: `csv` or `ndjson`. `idsOf` is the source from which the users were imported, if the file has their ids
-    ///     at the source.
+    ///     form: `csv` or `ndjson`. `idsOf` is the system from which an earlier import took the users, if the file
+    ///     names users by their ids there.
     ///   - application: The application of the users.
     ///   - isDryRun: Whether the file is only checked.
     ///   - actor: The operator, for the audit log.
-    /// - Returns: `{"file", "dryRun", "records", "imported", "existing", "refused",
-    ///   "refusals": [{"record", "line", "reason", "message"}]}`.
+    /// - Returns: `{"file", "dryRun", "records", "imported", "existing", "refused", "refusals": [{"record", "line",
+    ///   "reason", "message"}]}`.
     /// - Throws: `document_invalid`, and the errors of an import.
     package func run(
         _ document: JSONValue,

@@ -21,7 +21,8 @@ package struct ImportJob {
     package let fileHash: [UInt8]
     /// Opens the file at its beginning.
     package let open: () throws -> Reader
-    /// What happens if an earlier import of this file was interrupted.
+    /// What the import does if an earlier import of this file was interrupted: throw an error, resume it, or begin
+    /// anew.
     package var former = Former.refused
     /// The maximum number of records that one batch stores.
     package var batch = 5000
@@ -48,12 +49,12 @@ package struct ImportJob {
 /// The callbacks of a running import.
 package struct ImportListener {
     /// Receives the counts of all records so far, and the number of records that this run has processed.
+    ///
+    /// The counts include the records of an interrupted run that this one resumes.
     package var progress: (ImportCounts, Int) -> Void = { _, _ in }
     /// Receives each refused record, in the order of the file.
     package var refused: (ImportRefusal) throws -> Void = { _ in }
-    /// Called if PostgreSQL still executes a batch of the interrupted import.
-    ///
-    /// That batch must end first.
+    /// Called before the import waits for PostgreSQL, which still executes a batch of the interrupted import.
     package var waiting: () -> Void = {}
 
     package init() {}
@@ -168,7 +169,7 @@ package struct UserImport: Sendable {
         return ImportSummary(counts: counts, unmapped: reading.unmapped, identities: reading.identities)
     }
 
-    /// The numbers of seconds that an import waits while PostgreSQL still executes a batch of an interrupted import.
+    /// How many seconds an import waits until PostgreSQL has executed the last batch of an interrupted import.
     ///
     /// After the `first` seconds, the import calls `waiting`. Then it waits up to `second` more seconds.
     private static let timeouts: (first: Int64, second: Int64) = (1, 300)
@@ -263,9 +264,10 @@ extension ApplicationChanges {
 }
 
 extension BanKey {
-    /// Returns the hash by which banned identities are recognized, for a dry run.
+    /// Returns a function that hashes identities, for the search of bans in a dry run.
     ///
-    /// If there are no bans, the key may not exist yet. A dry run must not create the key.
+    /// If there are no bans, the function returns an empty hash. The key for the hashes may not exist yet, and a dry
+    /// run must not create it.
     func existingHasher(of application: Application, in store: Store) async throws(Failure) -> IdentityHasher {
         guard try await store.bans(of: application, after: nil, limit: 1).first != nil else { return { _ in [] } }
         return try await hasher(of: application.id)
@@ -277,9 +279,9 @@ struct HashEncryption: Sendable {
     let application: ApplicationID
     let masterKeys: MasterKeys
     let firebase: FirebaseScryptParameters?
-    /// The hash of a random password, for users who must set a new one.
+    /// The hash of a random password, for imported users without a usable password.
     ///
-    /// A client that tries a password cannot distinguish these users from others.
+    /// These users must set a new password. A client that tries a password cannot distinguish them from others.
     let nobodys: Secret
 
     func password(_ hash: ImportedHash?, login: String, of user: ObjectID) throws(RecordRefusal) -> StoredPassword {

@@ -4,12 +4,12 @@ import Domain
 import HTTPTypes
 
 extension AdministrationRoute {
-    /// The path that opens a session of the console.
+    /// The path of the request that opens a session of the console.
     ///
     /// The token of a link to the console is valid only for this path.
     static let openingSessions = base + "operator/sessions"
 
-    /// The path that creates the first owner, with the token of the setup link.
+    /// The path of the request that creates the first owner, with the token of the setup link.
     static let settingUp = base + "setup"
 
     /// The route that creates the first owner.

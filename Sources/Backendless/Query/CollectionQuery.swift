@@ -10,9 +10,10 @@ struct CollectionQuery {
     let projection: Projection
     /// Whether the response contains the roles of each user.
     private(set) var loadsRoles = false
-    /// Whether the query only selects members of user objects, so that a request for a single user may contain it, too.
+    /// Whether the query only selects members of user objects.
     ///
-    /// Such a query has no `where`, `distinct`, `loadRoles` or positive `offset`.
+    /// A request for a single user may contain only such a query: one without `where`, `distinct`, `loadRoles` or a
+    /// positive `offset`.
     private(set) var isAboutMembersAlone = true
 
     private static let defaultPage: Int64 = 10
@@ -20,9 +21,10 @@ struct CollectionQuery {
     private static let maxOffset: Int64 = 1_000_000_000
     private static let maxOrders = 8
 
-    /// Query parameters that Backendless has for functions which this service does not offer.
+    /// The query parameters that belong to functions of Backendless which this service does not offer.
     ///
-    /// Empty values (`""`, `[]`, 0, false, `null`) are ignored, since SDKs send them.
+    /// The service refuses these parameters. It ignores one with an empty value (`""`, `[]`, 0, false, `null`), since
+    /// SDKs send such values.
     private static let outside: Set<String> = ["having", "groupBy", "loadRelations", "fileReferencePrefix"]
     /// The query parameters for the depth and the number of related records.
     ///
@@ -111,7 +113,7 @@ struct CollectionQuery {
         if isDistinct, !projection.hasEverything { try makeDistinct(columns) }
     }
 
-    /// Makes the query return only one of all users whose requested members are equal.
+    /// Changes the query so that no two users in its result have equal values in all requested members.
     private mutating func makeDistinct(_ columns: CollectionColumns) throws(Failure) {
         for (index, member) in projection.members.enumerated() where member != "___class" {
             guard let column = columns.column(named: member) else {
@@ -204,7 +206,9 @@ struct CollectionQuery {
         return orders
     }
 
-    /// Returns the failure for an element of a parameter's list that is not the name of a property of users.
+    /// Returns the failure for an invalid element in a parameter's list.
+    ///
+    /// A valid element is the name of a property of users.
     static func refusal(_ name: String, at index: Int) -> Failure {
         Failure(
             .queryInvalid,

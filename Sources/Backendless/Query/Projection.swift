@@ -24,7 +24,9 @@ struct CollectionColumns {
         column(named: name) != nil || name == "___class" || undeclared.contains { $0.text.hasSameBytes(as: name) }
     }
 
-    /// Returns the properties that need not be read for a response, and whether undeclared properties must be read.
+    /// Returns the properties that the database need not return for a response.
+    ///
+    /// Also returns whether the database must return undeclared properties.
     func unread(by projection: Projection) -> (properties: Set<PropertyName>, readsUndeclared: Bool) {
         let unwanted = properties.map(\.name).filter { projection.names(of: $0.text).isEmpty }
         return (

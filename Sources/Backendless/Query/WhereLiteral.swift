@@ -56,7 +56,7 @@ enum WhereLiteral {
 
     /// The literal as a time in milliseconds since 1970; nil if it is not a time.
     ///
-    /// The literal is this number, or a text in a format of `WhereMoment`.
+    /// A number stands for milliseconds since 1970. A text must have a format of `WhereMoment`.
     private var moment: Int64? {
         switch self {
         case .boolean: nil

@@ -172,7 +172,7 @@ struct CollectionRoutes {
     }
 }
 
-/// The part of a request that contains the query.
+/// Which part of a request contains the query: the URL or the body.
 ///
 /// Newer SDKs send the query in the body.
 private enum QuerySource {
@@ -291,8 +291,9 @@ extension Operation {
 }
 
 extension [Parameter] {
-    /// The parameters of a query, as an OpenAPI document describes them: those that select users, and those that select
-    /// members.
+    /// The OpenAPI parameters of a query.
+    ///
+    /// Some of them select users, and the others select members of user objects.
     fileprivate static let query: [Parameter] =
         [.where, .sortBy, .pageSize, .offset] + members + [.distinct, .loadRoles]
 

@@ -9,8 +9,8 @@ import PublicAPI
 
 /// The routes that begin a login in a provider's dialog.
 ///
-/// This service opens the dialog, not the app. The routes return a URL that the client opens in a browser.
-/// `DialogPages` serves that URL and the pages after it.
+/// The service, and not the app, sends the browser to the dialog. The routes return a URL that the client opens in a
+/// browser. `DialogPages` serves that URL and the pages after it.
 struct DialogRoutes {
     let pages: DialogPages
     let address: PublicAddress
@@ -46,8 +46,8 @@ struct DialogRoutes {
 
     /// Returns the base path with which the URLs of a dialog begin.
     ///
-    /// It is the base path of the request, or that of the domain that the client names. The domain must be one of the
-    /// host names in the configuration.
+    /// If the client names no domain, it is the base path of the request. A domain must be a host name of the
+    /// application, or the host of the service's public URL.
     private func base(
         _ base: PublicBase,
         domain: String?,

@@ -7,7 +7,7 @@ import Hummingbird
 import Logins
 import PublicAPI
 
-/// The routes by which a user manages login methods: lists, links and unlinks them.
+/// The routes by which a user can list, link and unlink login methods.
 ///
 /// Two further routes use the provider token that the service keeps for the identity with which the user logged in. One
 /// returns the token. The other reads the profile from the provider again.

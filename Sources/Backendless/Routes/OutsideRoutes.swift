@@ -11,7 +11,7 @@ import PublicAPI
 struct OutsideRoutes {
     private static let methods: [HTTPRequest.Method] = [.get, .post, .put, .delete]
 
-    /// The refused functions for tables, by their paths.
+    /// The refused paths below `data`, each with the name of the function that this service does not offer.
     private static let ofTables: [(path: String, what: String)] = [
         ("data/:table/:objectId/:relation", "relations between records"),
         ("data/:table/:objectId/:relation/load", "relations between records"),

@@ -8,7 +8,10 @@ import Hummingbird
 import Logins
 import PublicAPI
 
-/// The routes by which clients change users: the user's own record, or other records where that is allowed.
+/// The routes by which clients create, change and delete users.
+///
+/// Every user may change their own record. Other records can be changed by the application's own server, and by users
+/// if the application allows that.
 struct UserRoutes {
     let accountUpdate: AccountUpdate
     let otherRecords: OtherRecords
@@ -82,7 +85,7 @@ struct UserRoutes {
 
     /// Updates the user whose id is in the record that the client sends.
     ///
-    /// If the record has no id, creates a user, which only a server may do.
+    /// If the record has no id, creates a user, which only the application's own server may do.
     @Sendable private func save(
         _ request: Request,
         _ context: APIContext,

@@ -10,7 +10,7 @@ import PublicAPI
 enum FactorBody {
     /// The limits of a request's JSON body.
     ///
-    /// The body may contain a pending login, in which the provider's data about the user are encrypted.
+    /// The body may contain a pending login, which contains the user's encrypted profile from the provider.
     private static let limits = {
         var limits = JSONLimits.request
         limits.bytes = 524_288
@@ -28,7 +28,7 @@ enum FactorBody {
         return try JSONObject(body: bytes, limits: limits)
     }
 
-    /// Returns the id of an enrolled second factor, which the body names.
+    /// Returns the id of the enrolled second factor that the body of a request names.
     ///
     /// - Throws: `malformed_request` if the body has no valid id.
     static func factor(in body: JSONObject) throws(Failure) -> ObjectID {

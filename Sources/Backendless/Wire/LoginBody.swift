@@ -55,10 +55,10 @@ enum LoginBody {
         )
     }
 
-    /// Returns the guest who gets an account by this login; nil if the body names none.
+    /// Returns the guest whose account this login adds an identity to; nil if the body names no guest.
     ///
-    /// The body contains the guest's user object as the client received it, or a text that contains this object.
-    /// Clients that do not keep the session token in the object send it in the header.
+    /// The body contains the guest's user object as the client received it, or a text that contains this object. The
+    /// guest's session token is in the object, or else in a header of the request.
     private static func guest(in body: JSONObject, previousToken: SessionToken?) throws(Failure) -> GuestClaim? {
         guard let value = try value("guestUser", in: body, limits: .record) else { return nil }
         guard let object = value.object, let id = object["objectId"]?.string.flatMap({ ObjectID($0) }) else {

@@ -22,10 +22,10 @@ extension UserRecord {
 }
 
 extension JSONObject {
-    /// Removes the member `invitation` from the record of a registration, and returns it.
+    /// Removes the member `invitation` from the record of a registration, and returns its value; nil if there is none.
     ///
-    /// If the application has declared a property `invitation`, the member is a value of the property and stays in the
-    /// record.
+    /// If the application has declared a property `invitation`, the member is a value of this property. It then stays
+    /// in the record, and the result is nil.
     ///
     /// - Throws: `malformed_request` for an invitation that is not a text.
     mutating func takeInvitation(to application: Application) throws(Failure) -> InvitationToken? {

@@ -9,7 +9,10 @@ import PublicAPI
 
 /// Writes the user object in responses.
 enum UserReply {
-    /// Writes the user object with the requested members; the response to a login also has the member `user-token`.
+    /// Writes the user object with the requested members.
+    ///
+    /// `token` is the session token in the response to a login, as the member `user-token`. Then follow the members of
+    /// `more`.
     static func write(
         _ user: User,
         token: SessionToken? = nil,
@@ -51,9 +54,9 @@ enum UserReply {
 
     /// Writes the user object of a login together with values that other responses have in headers.
     ///
-    /// The object is for the message that a popup posts to the page that opened it, which has no headers. The names of
-    /// the added members contain a hyphen, which no property name does. So an added member never collides with a
-    /// property.
+    /// A popup posts this object as a message to the page that opened the popup, and a message has no headers. The
+    /// names of the added members contain a hyphen, which no property name does. So an added member never collides with
+    /// a property.
     static func writeWithHeaders(_ signedIn: LoginResult) -> JSONWriter {
         var writer = JSONWriter(capacity: 1024)
         writer.object { writer in

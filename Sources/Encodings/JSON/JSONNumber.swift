@@ -33,7 +33,7 @@ package struct JSONNumber: Sendable, Equatable {
 // The size of a stored number. PostgreSQL stores a number of jsonb as a decimal, and returns all of its digits. So a
 // number of eight bytes, `1e131071`, becomes 131,072 bytes when it is read.
 extension JSONNumber {
-    /// The maximum number of bytes in a number, both as received and without an exponent.
+    /// The maximum number of bytes in a number, as received and also when written without an exponent.
     ///
     /// A Double has up to 309 digits before the point and 324 after it, and in addition those of its mantissa.
     package static let maxBytes = 512

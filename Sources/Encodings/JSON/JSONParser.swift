@@ -30,7 +30,7 @@ package struct JSONParser {
         return value
     }
 
-    /// Parses JSON that is the text of a JSON string, by the same rules.
+    /// Parses a JSON text in a string, by the same rules as a JSON text in bytes.
     package static func parse(_ text: String, limits: JSONLimits) throws(JSONError) -> JSONValue {
         guard text.utf8.count <= limits.bytes else { throw JSONError(rule: .tooLarge, offset: limits.bytes) }
         return try parse(Array(text.utf8), limits: limits)
@@ -226,8 +226,9 @@ package struct JSONParser {
         return scalar
     }
 
-    /// Returns NUL in place of an escaped character that strings must not contain; throws if the limits do not allow
-    /// this.
+    /// Returns NUL in place of an escaped character that strings must not contain.
+    ///
+    /// - Throws: `JSONError` with the rule, unless the limits allow such escapes.
     private func unusable(_ rule: JSONError.Rule) throws(JSONError) -> Unicode.Scalar {
         guard limits.readsUnusableEscapes || limits.readsEscapedNUL && rule == .nulCharacter else { throw error(rule) }
         return "\0"

@@ -1,7 +1,7 @@
 /// A JSON value as received.
 ///
-/// It keeps the order of members and the text of numbers. Equality compares the bytes of texts and ignores canonical
-/// equivalence. It takes linear time in the size of the value.
+/// It keeps the order of members and the text of numbers. Two texts are equal only if their bytes are. A comparison
+/// takes linear time in the size of the value.
 package enum JSONValue: Sendable {
     case null
     case bool(Bool)
@@ -101,7 +101,7 @@ extension JSONValue {
 
 /// The members of a JSON object in the order of the document, without duplicate keys.
 ///
-/// A lookup compares the bytes of one key after the other. This is fast, since objects are small, and hashes no
+/// A lookup compares the bytes of one key after the other. Objects are small, so this is fast. It also hashes no
 /// untrusted text.
 package struct JSONObject: Sendable {
     /// One key and its value.

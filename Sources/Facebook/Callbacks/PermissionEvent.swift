@@ -49,12 +49,12 @@ package struct PermissionEvent: Sendable, Equatable {
 }
 
 extension PermissionEvent.Change {
-    /// Reads an element of the webhook's `changes`.
+    /// Reads an element of the webhook's `changes`; nil if the service ignores the element.
     ///
     /// Facebook puts the verb, `granted` or `revoked`, next to the field or inside the field's value.
     ///
-    /// Nil for an element without a known verb and a valid permission name. Also nil if the user has connected the app:
-    /// the service learns more from the login itself.
+    /// The service ignores an element without a known verb, and one without a valid permission name. It also ignores
+    /// that a user has connected the app, since it learns more from the login itself.
     fileprivate init?(_ change: JSONObject) {
         guard let field = change["field"]?.string,
             let verb = change["verb"]?.string ?? change["value"]?.object?["verb"]?.string

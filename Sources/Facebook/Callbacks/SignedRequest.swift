@@ -74,9 +74,9 @@ package struct SignedRequest: Sendable, Equatable {
 
     /// Verifies the `signed_request` in the form of a callback, and refuses one that Facebook made for a client.
     ///
-    /// Facebook signs both with the app secret, and clients get theirs from the JavaScript SDK. An attacker who obtains
-    /// a client's `signed_request` could otherwise send it as a callback and have the user erased. Fields other than
-    /// `signed_request` are ignored, so that the callback still works if Facebook adds some.
+    /// Facebook signs a `signed_request` for a callback and one for a client with the same app secret. An attacker who
+    /// obtains a client's `signed_request` could otherwise send it as a callback and have the user erased. Fields other
+    /// than `signed_request` are ignored, so that the callback still works if Facebook adds some.
     ///
     /// - Throws: `malformed_request`.
     package init(callback form: FormFields, apps: [ProviderApp], now: Int64) throws(Failure) {
@@ -87,7 +87,7 @@ package struct SignedRequest: Sendable, Equatable {
         guard !isForClients else { throw Self.refusal("it is for a client of the app and not for this callback") }
     }
 
-    /// Members that a callback of Facebook never has (docs/protocols/facebook.md §5.2, §5.3).
+    /// The members that show that a `signed_request` is for a client (docs/protocols/facebook.md §5.2, §5.3).
     private static let clientMembers = ["code", "oauth_token", "page", "profile_id"]
 
     private static func payload(_ signed: [UInt8]) throws(Failure) -> JSONObject {

@@ -126,10 +126,10 @@ package enum AccessTokenCheck {
         }
     }
 
-    /// Returns whether an expiry has passed.
+    /// Returns whether the time `end` has passed.
     ///
-    /// Nil (the response has no expiry) and 0 (the token never expires) have not passed. Not every token has both
-    /// times. Facebook's own statement about expiry is `is_valid`.
+    /// The result is false for nil, which means that the response has no such time, and for 0, which means never.
+    /// Facebook itself states in `is_valid` whether a token has expired.
     private static func isOver(_ end: Int64?, now: Int64) -> Bool {
         guard let end, end != 0 else { return false }
         return end <= now
@@ -166,13 +166,13 @@ package enum AccessTokenCheck {
 
     // MARK: Two failures
 
-    /// Returns the failure to report if `debug_token` gave no verdict.
+    /// Returns the failure to report if `debug_token` gave no verdict: that of `debug_token`, or that of `/me`.
     ///
-    /// If `debug_token` failed for a temporary reason and `/me` gave a verdict on the credential or the request, the
-    /// verdict of `/me` is reported: a retry would not change the verdict. If `debug_token` says that the app is
-    /// misconfigured, the misconfiguration is reported: with a wrong secret, the service's `appsecret_proof` is wrong,
-    /// and `/me` refuses even a good token. If only `/me` refuses the proof, no misconfiguration is reported. The
-    /// reason may be the token instead: `/me` also refuses the proof if the token belongs to another app.
+    /// The failure of `/me` is reported if `debug_token` failed for a temporary reason and `/me` gave a verdict on the
+    /// credential or the request. A retry would not change that verdict.
+    ///
+    /// If `/me` refuses the `appsecret_proof`, that is not a verdict. The app secret may be wrong, or the token may
+    /// belong to another app.
     private static func weightier(_ inspection: Failure, _ profile: AccessTokenEvidence.Profile) -> Failure {
         guard case .failed(let profile) = profile, inspection.reason.isTemporary, profile.reason.isVerdict else {
             return inspection

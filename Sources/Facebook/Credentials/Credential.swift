@@ -10,9 +10,9 @@ package enum Credential: Sendable {
     case idToken(Secret, nonce: Secret?)
     /// A single-use authorization code. It is exchanged for an access token.
     case code(Secret, redirectURI: String, codeVerifier: Secret?)
-    /// The single-use code from the end of a login in a dialog that this service opened, with the PKCE verifier.
+    /// The single-use code that the service issued after a login in Facebook's dialog, and the client's PKCE verifier.
     ///
-    /// The verifier must fit the challenge that the client sent at the beginning.
+    /// The verifier must fit the challenge that the client sent when it requested the dialog.
     case loginCode(Secret, codeVerifier: Secret?)
 }
 
@@ -112,8 +112,8 @@ package enum CredentialShape: Sendable, Equatable, CaseIterable {
     case appOrClientToken
     /// Any other form; only Graph can say what the token is.
     ///
-    /// If the user denies tracking, the iOS SDK has a placeholder of such a form. A future format of Facebook would
-    /// also count as this kind.
+    /// If the user denies tracking, the token of Facebook's iOS SDK is a placeholder of this kind. A future token
+    /// format of Facebook would also count as this kind.
     case unknown
 
     /// Determines the kind from the bytes in linear time.
@@ -132,7 +132,7 @@ package enum CredentialShape: Sendable, Equatable, CaseIterable {
 
     /// Returns whether a token has a dot and begins like a JSON object in base64url.
     ///
-    /// The six high bits of `{` are encoded as the letter `e`. Its two low bits limit the second letter to the last
+    /// In base64url, `{` determines the first character, which is `e`. It limits the second character to the last
     /// quarter of the alphabet. A text that begins like this but is not an ID token is refused as an invalid ID token.
     /// It is never sent to Graph.
     private static func beginsLikeSignedToken(_ bytes: [UInt8]) -> Bool {

@@ -6,11 +6,11 @@ import SignedTokens
 ///
 /// One mapping then works for ID tokens and for profiles from Graph (docs/protocols/facebook.md §4.3).
 ///
-/// A claim whose type Facebook's SDKs would not expect is left out, like an absent claim.
+/// A claim whose value has an unexpected type is left out.
 struct IDTokenProfile {
     /// The claims under the names of Graph's fields.
     let fields: JSONObject
-    /// The permissions that the user must have granted, since the ID token has claims that need them.
+    /// The permissions that the user has granted, concluded from the claims that the ID token has.
     let scopes: [String]
 
     init(claims: JSONObject, subject: Subject) {
@@ -53,7 +53,7 @@ struct IDTokenProfile {
         Claim(name: "user_link", field: "link", scope: "user_link"),
     ]
 
-    /// The name of Graph's field for each claim, by the claim's name.
+    /// The names of Graph's fields, by the names of the claims that are converted to them.
     static let fields = Dictionary(uniqueKeysWithValues: claims.map { ($0.name, $0.field) })
 
     private static func text(_ value: JSONValue) -> JSONValue? {
@@ -86,7 +86,7 @@ struct IDTokenProfile {
 extension VerifiedIdentity {
     /// Creates the verified user of an ID token.
     ///
-    /// This initializer makes check 14 of docs/security.md#id-tokens: `sub` must be a Facebook id.
+    /// The initializer carries out check 14 of docs/security.md#id-tokens: `sub` must be a Facebook id.
     ///
     /// - Throws: `credential_invalid`.
     init(_ token: AcceptedIDToken, of provider: ProviderName) throws(Failure) {

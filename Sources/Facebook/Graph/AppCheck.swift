@@ -6,11 +6,13 @@ import Providers
 /// The result of checking an app's id and secret at Facebook.
 package struct AppCheck: Sendable {
     package enum Outcome: Sendable {
-        /// The id and the secret match, and the app may inspect tokens. The name is the app's name at Facebook, if it
-        /// is fit to show.
+        /// The id and the secret match, and the app may inspect tokens.
+        ///
+        /// `name` is the app's name at Facebook; nil if it is not fit to show.
         case right(name: String?)
-        /// Facebook refuses the app. The text says what is wrong and what the operator must do. The failure is for
-        /// programs.
+        /// Facebook refuses the app.
+        ///
+        /// `problem` tells the operator what is wrong and what to do. `failure` is for programs.
         case wrong(problem: String, failure: Failure)
         /// Graph did not respond, or the response does not show whether the id and the secret are right.
         case unknown(Failure)

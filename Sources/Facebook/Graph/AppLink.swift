@@ -4,8 +4,8 @@ import Encodings
 import NIOConcurrencyHelpers
 import Providers
 
-/// What the service knows about Graph for one app: the circuit breaker, the version that responded, and the used rate
-/// limit.
+/// What the service knows about Graph for one app: its circuit breaker, the version that responded, and the usage of
+/// the app's rate limit.
 ///
 /// Concurrent logins share one object.
 final class AppLink: Sendable {
@@ -76,7 +76,7 @@ final class AppLink: Sendable {
     /// The version that responded last, with the version that was requested.
     var answer: Answer? { state.withLockedValue { $0.answer } }
 
-    /// Records the Graph version and the used rate limit from the headers of a response.
+    /// Records the Graph version and the usage of the rate limit from the headers of a response.
     ///
     /// Most responses repeat the headers of the previous response, so `X-App-Usage` is parsed only after a change.
     func note(_ reply: GraphReply, asked: String) {
@@ -110,15 +110,15 @@ extension AppLink.State {
     }
 }
 
-/// What requests to Graph are sent with: an app with its secret, and the settings of the application.
+/// The sender of requests to Graph: an app with its secret, and the settings of the application.
 struct GraphCaller {
     let app: ProviderApp
     let settings: FacebookSettings
     let configuration: GraphConfiguration
 
-    /// Checks that the app's secret can be sent.
+    /// Creates the sender, and checks that the app's secret can be sent.
     ///
-    /// It must be printable ASCII without spaces, and not empty.
+    /// The secret must be printable ASCII without spaces, and not empty.
     ///
     /// - Throws: `provider_misconfigured`.
     init(_ app: ProviderApp, _ settings: FacebookSettings, _ configuration: GraphConfiguration) throws(Failure) {

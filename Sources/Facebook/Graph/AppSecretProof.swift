@@ -2,7 +2,7 @@ import Crypto
 import Domain
 import Encodings
 
-/// The proof by which a token's sender shows that it knows the secret of the token's app.
+/// The `appsecret_proof`: the proof that the sender of a token knows the secret of the token's app.
 ///
 /// See docs/protocols/facebook.md §1.8.
 struct AppSecretProof {
@@ -10,12 +10,12 @@ struct AppSecretProof {
     let value: String
     /// The Unix time in a timed proof; nil for a classic proof.
     ///
-    /// The request has the time next to the proof.
+    /// A request has the time in a parameter of its own, next to the proof.
     let time: Int64?
 
     /// Computes the proof for a token.
     ///
-    /// An app token is the whole text `id|secret`.
+    /// For an app token, `token` is the whole text `id|secret`.
     init(of token: String, secret: Secret, form: ProofForm, now: Int64) {
         var code = HMAC<SHA256>(key: SymmetricKey(data: Array(secret.reveal().utf8)))
         code.update(data: Array(token.utf8))

@@ -20,9 +20,7 @@ struct BackgroundGate: Sendable {
     static let stopAt = 75
     /// The time for which a reported usage of `stopAt` or more stops background requests.
     ///
-    /// After that time, they are slow.
-    ///
-    /// The rate limit is for a rolling hour, and a new usage is reported only in a response to a request.
+    /// After that time, background requests continue slowly, since only the response to a request reports a new usage.
     static let usageCounts: Duration = .seconds(300)
     /// The longest pause after failures in a row.
     ///

@@ -50,7 +50,7 @@ extension GraphClient {
     /// must begin a new login.
     ///
     /// - Parameters:
-    ///   - code: The code. It may belong to another app.
+    ///   - code: The code. Facebook refuses it if it belongs to another app.
     ///   - app: The app that the dialog was opened for.
     ///   - settings: The Graph version.
     ///   - application: The application of the login.
@@ -90,10 +90,10 @@ extension GraphClient {
 /// The result of exchanging a genuine authorization code.
 package enum ExchangedCode: Sendable {
     case token(Secret)
-    /// Facebook has lost the PKCE challenge of the dialog. It therefore refuses the code, since a verifier came with
-    /// it.
+    /// Facebook has lost the PKCE challenge of the dialog.
     ///
-    /// A new dialog without a challenge yields a code that Facebook accepts.
+    /// It therefore refuses the code, since a verifier came with it. A new dialog without a challenge yields a code
+    /// that Facebook accepts.
     case challengeLost(Failure)
 }
 
@@ -151,7 +151,7 @@ enum CodeExchange {
 
     /// Returns the failure for an error about the code, its verifier or its redirect URI; nil for any other error.
     ///
-    /// Subcodes are compared before texts, since some errors lack the documented subcode.
+    /// The subcode or the text decides which failure it is, since some errors lack the documented subcode.
     private static func failure(of error: GraphError, status: Int) -> Failure? {
         // Facebook also gives code 1 to a malformed verifier.
         let isOfVerifier = error.text.says("code verifier") || error.text.says("code_verifier")
@@ -215,7 +215,7 @@ enum CodeExchange {
 extension Failure {
     /// Returns the failure for a code that was sent to Facebook before.
     ///
-    /// The first attempt may have failed.
+    /// The code counts as used even if the first attempt failed.
     static func usedCode(details: JSONObject = JSONObject(), cause: String) -> Failure {
         Failure(
             .credentialInvalid,
@@ -225,7 +225,7 @@ extension Failure {
         )
     }
 
-    /// The failure in the form for a client that sent an authorization code.
+    /// This failure, as reported to a client that sent an authorization code.
     ///
     /// If Facebook did not respond correctly, the message asks for a new login, since a code cannot be sent twice. All
     /// other failures stay as they are.

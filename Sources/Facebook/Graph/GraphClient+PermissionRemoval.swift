@@ -83,10 +83,10 @@ extension GraphClient {
     }
 }
 
-/// The requests that revoke permissions: `DELETE /{user}/permissions`, and for ID tokens the uninstall of Limited
-/// Login.
+/// The requests that revoke the permissions of a user.
 ///
-/// Graph does not accept ID tokens of Limited Login (docs/protocols/facebook.md §1.4, §4.1).
+/// With an access token, the request is `DELETE /{user}/permissions`. Graph does not accept ID tokens of Limited Login,
+/// so a request with an ID token uninstalls Limited Login instead (docs/protocols/facebook.md §1.4, §4.1).
 enum PermissionRemovalCall {
     static func removal(
         by token: TokenText,

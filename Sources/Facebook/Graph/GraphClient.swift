@@ -190,11 +190,10 @@ struct Answers: Sendable {
     let inspection: Result<AccessTokenEvidence.Inspection, ProviderFault>
     let profile: Result<JSONObject, ProviderFault>
 
-    /// Whether a retry of `debug_token` may help.
+    /// Whether `debug_token` failed for a temporary reason, and its retry may still change the outcome of the login.
     ///
-    /// It does not help if `/me` failed in a way that is not retried.
-    ///
-    /// It helps even if `/me` refused the token, since the token may belong to another of the application's apps.
+    /// The retry changes nothing if `/me` failed in a way that is not retried. It may change something even if `/me`
+    /// refused the token, since the token may belong to another of the application's apps.
     var wantsInspection: Bool {
         guard case .failure(let fault) = inspection, fault.signal == .transient else { return false }
         switch profile {
@@ -203,9 +202,9 @@ struct Answers: Sendable {
         }
     }
 
-    /// Whether a retry of `/me` may help.
+    /// Whether `/me` failed for a temporary reason, and its retry may still change the outcome of the login.
     ///
-    /// It does not help if `debug_token` refused the token or failed in a way that is not retried.
+    /// The retry changes nothing if `debug_token` refused the token or failed in a way that is not retried.
     var wantsProfile: Bool {
         guard case .failure(let fault) = profile, fault.signal == .transient else { return false }
         switch inspection {

@@ -13,11 +13,11 @@ package struct GraphConfiguration: Sendable {
     ///
     /// Only a loopback address may lack TLS.
     package var usesTLS: Bool { base.origin.hasPrefix("https:") }
-    /// The URL of the key set (JWKS) by which ID tokens are verified.
+    /// The URL of the key set (JWKS) with which the service verifies ID tokens.
     let keysURL: HTTPURL
     /// The accepted issuers of ID tokens, compared as bytes.
     package let issuers: [String]
-    /// The scheme and host of the login dialog, which a browser opens.
+    /// The scheme, host and port of the login dialog, which a browser opens.
     let dialogBase: String
     /// The scheme, host and port of the server for Limited Login.
     let limitedBase: HTTPURL

@@ -44,7 +44,8 @@ struct GraphErrorTable {
 
     /// Returns what a rate-limit error shows about Graph's health; nil for any other error.
     ///
-    /// The codes are those of docs/protocols/facebook.md §3.2. Only code 17 is a limit on the requests of one user.
+    /// The codes are those of docs/protocols/facebook.md §3.2. Code 17 limits only the requests of one user, so Graph
+    /// counts as healthy.
     private func limitSignal(_ error: GraphError, status: Int) -> HealthSignal? {
         switch error.meaning {
         case 17: .answered
@@ -53,8 +54,7 @@ struct GraphErrorTable {
         }
     }
 
-    /// Returns the failure for an error that lies in the request, the token or the app; nil for a failure of Graph
-    /// itself.
+    /// Returns the failure for an error that the request, the token or the app has caused; nil for a failure of Graph.
     private func answer(_ error: GraphError, status: Int) -> Failure? {
         if let permanent = permanentDespiteItsCode(error, status) { return permanent }
         if error.isTransient { return nil }
@@ -152,7 +152,7 @@ struct GraphErrorTable {
 
     /// Returns the failure for a token that Graph cannot parse.
     ///
-    /// A token with Graph's prefix was damaged on its way. A token without it was never an access token. Usually it is
+    /// A token that begins with `EAA` was damaged on its way. Any other token was never an access token. Usually it is
     /// the placeholder that the iOS SDK has if tracking is denied. A new login would only bring another placeholder.
     private func unreadable(_ error: GraphError, _ status: Int) -> Failure {
         guard !isGraphToken else { return invalid(error, status) }

@@ -9,11 +9,9 @@ import Providers
 struct GraphQuestion {
     let call: ProviderCall
     let url: HTTPURL
-    /// The token for the `Authorization` header.
+    /// The token for the `Authorization` header; nil if the form contains the app's id and secret.
     ///
     /// Proxies log URLs but not this header.
-    ///
-    /// Nil if the form authenticates the app.
     let bearer: Secret?
     /// The version of the Graph API that the request names, such as `v25.0`.
     let version: String

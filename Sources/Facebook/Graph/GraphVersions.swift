@@ -8,13 +8,12 @@ package enum GraphVersions {
     /// The newest version that this program knows.
     package static let latest = "v26.0"
 
-    /// The number of days before the end of a version at which warnings begin.
+    /// How many days before the end of a version the warnings about it begin.
     static let notice = 90
 
-    /// The known versions, from the oldest to the newest.
+    /// The known versions, from the oldest to the newest, each with its end.
     ///
-    /// Each version has the first day on which Facebook responds with a newer version instead of it; nil if the day is
-    /// unknown.
+    /// The end is the first day on which Facebook responds with another version instead. It is nil if it is unknown.
     ///
     /// Facebook announces the end of a version when two newer versions exist.
     package static let calendar: [(version: String, end: CalendarDate?)] = [
@@ -28,7 +27,7 @@ package enum GraphVersions {
         (latest, nil),
     ]
 
-    /// Returns the first day on which Facebook responds with another version instead; nil if the day is unknown.
+    /// Returns the first day on which Facebook no longer responds with the version; nil if the day is unknown.
     package static func end(of version: String) -> CalendarDate? {
         guard let number = Number(version) else { return nil }
         return calendar.first { Number($0.version) == number }?.end

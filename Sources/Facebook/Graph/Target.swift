@@ -7,7 +7,9 @@ struct Target {
     private var path: [UInt8]
     private var query = Parameters()
 
-    /// Creates a target from a checked path and segments, which are percent-encoded.
+    /// Creates a target from a base path and further segments.
+    ///
+    /// The base path is already checked. The segments are percent-encoded here, and empty ones are left out.
     init(_ base: String, _ segments: [String]) {
         path = Array(base.utf8)
         for segment in segments where !segment.utf8.isEmpty {

@@ -2,7 +2,7 @@ import Encodings
 
 /// The usage of an app's hourly rate limit at Graph, in percent (docs/protocols/facebook.md §3.4, `X-App-Usage`).
 ///
-/// Graph sends the header after an app has made enough calls. Sometimes it lacks members.
+/// Graph sends the header only after an app has made enough calls. The header may lack some of the percentages.
 package struct GraphUsage: Sendable, Equatable {
     /// The used percentage of the allowed number of calls; nil if Graph did not send it.
     package let callCount: Int?

@@ -28,7 +28,9 @@ package struct FacebookOptions: Sendable, Equatable {
     package var longLivedTokens = false
     /// Whether a client may retrieve the kept token.
     package var returnTokens = false
-    /// Whether the sessions that an identity opened are revoked when Facebook reports that the identity is revoked.
+    /// Whether the service revokes sessions when Facebook reports that an identity is revoked.
+    ///
+    /// It revokes the sessions that the identity opened.
     package var endSessionsWhenRevoked = false
     /// The age in hours at which the service refreshes a profile; nil for never.
     ///
@@ -44,9 +46,10 @@ package struct FacebookOptions: Sendable, Equatable {
 
 /// The two forms of `appsecret_proof` (docs/protocols/facebook.md §1.8).
 package enum ProofForm: String, Sendable, CaseIterable {
-    /// The HMAC over the token, `|` and the time. It is valid for five minutes. Facebook's current documentation has
-    /// this form.
+    /// The HMAC over the token, `|` and the time; it is valid for five minutes.
+    ///
+    /// Facebook's current documentation has this form.
     case timed
-    /// The HMAC over the token alone. It is valid as long as the token.
+    /// The HMAC over the token alone; it is valid as long as the token.
     case classic
 }

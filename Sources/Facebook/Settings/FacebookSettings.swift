@@ -5,7 +5,7 @@ package struct FacebookSettings: Sendable {
     package let enabled: Bool
     package let apps: [ProviderApp]
     package let options: FacebookOptions
-    /// The text that Facebook sends when the operator registers the webhook; nil if the operator set none.
+    /// The verify token, which Facebook sends when the operator registers the webhook; nil if the operator set none.
     package let webhookVerifyToken: Secret?
 
     package init(

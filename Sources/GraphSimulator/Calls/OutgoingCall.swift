@@ -43,7 +43,7 @@ struct OutgoingCall: Sendable {
         return try OutgoingCall(.POST, url, headers: headers, body: FormEncoding.encode([("signed_request", text)]))
     }
 
-    /// Makes the `POST` by which Facebook delivers a webhook's event to an app.
+    /// Makes the `POST` request with which Facebook delivers a webhook's event to an app.
     static func webhook(_ webhook: GraphSimulator.Webhook, to url: String) throws(DataError) -> OutgoingCall {
         let headers: [(String, String?)] = [
             ("Content-Type", "application/json"), ("X-Hub-Signature", webhook.legacySignature),
@@ -52,7 +52,7 @@ struct OutgoingCall: Sendable {
         return try OutgoingCall(.POST, url, headers: headers, body: webhook.body)
     }
 
-    /// Makes the `GET` by which Facebook confirms a webhook's address.
+    /// Makes the `GET` request with which Facebook checks that a webhook's URL belongs to the app.
     static func handshake(verifyToken: String, challenge: String, to url: String) throws(DataError) -> OutgoingCall {
         let query = FormEncoding.encode([
             ("hub.mode", "subscribe"), ("hub.challenge", challenge), ("hub.verify_token", verifyToken),
@@ -66,7 +66,7 @@ final class Caller: ChannelInboundHandler {
     typealias InboundIn = NIOHTTPClientResponseFull
     typealias OutboundOut = HTTPClientRequestPart
 
-    /// The reason why there was no response.
+    /// An error: a request of the simulator to an app got no response, for the given reason.
     struct Failure: Error, CustomStringConvertible {
         let description: String
     }

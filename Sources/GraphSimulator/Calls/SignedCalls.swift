@@ -22,7 +22,7 @@ extension GraphSimulator {
 
     /// The body of a webhook request, with the signatures of the body.
     public struct Webhook: Sendable, Equatable {
-        /// The bytes that are signed.
+        /// The body of the request, to which the signatures belong.
         public var body: String
         /// The value of `X-Hub-Signature-256`; `nil` for an unsigned webhook.
         public var signature: String?
@@ -37,10 +37,10 @@ extension GraphSimulator {
         SignedCall.signedRequest(payload, key: SymmetricKey(data: Array(secret.utf8)))
     }
 
-    /// Makes the `signed_request` of a deauthorization callback or, with an expiry, of a data-deletion callback.
+    /// Makes the `signed_request` of a deauthorization callback or of a data-deletion callback.
     ///
-    /// The defaults are the first user, the first app, and the current time. The payload names the algorithm that is
-    /// given, but the signature is always HMAC-SHA256.
+    /// With `expiresAt`, it is that of a data-deletion callback. The defaults are the first user, the first app, and
+    /// the current time. `algorithm` is only the name in the payload: the signature is always HMAC-SHA256.
     ///
     /// - Throws: ``DataError`` if the user or the app does not exist.
     public func signedRequest(
@@ -57,10 +57,10 @@ extension GraphSimulator {
         }
     }
 
-    /// Makes the webhook that reports a change of a user's permissions to the app.
+    /// Makes the webhook with which Facebook reports a change of a user's permissions to an app.
     ///
-    /// The field is the name of a permission, or `connected` for the whole app. The verb is `revoked` or `granted`. The
-    /// defaults are the first user, the first app, and the current time.
+    /// `field` is the name of a permission, or `connected` if the user has added or removed the whole app. `verb` is
+    /// `granted` or `revoked`. The defaults are the first user, the first app, and the current time.
     ///
     /// - Throws: ``DataError`` if the user or the app does not exist.
     public func webhook(
@@ -87,9 +87,7 @@ struct SignedCall {
     /// The time of the event that the call reports, in Unix seconds; the current time when `nil`.
     var time: Int?
     var signature = GraphSimulator.CallSignature.appSecret
-    /// The payload to sign.
-    ///
-    /// If this is `nil`, the payload is made from the other parameters.
+    /// The payload to sign; `nil` for a payload that is made from the other parameters.
     var payload: String?
 
     fileprivate static func signedRequest(_ payload: String, key: SymmetricKey?) -> String {
@@ -118,8 +116,8 @@ extension World {
 
     /// Makes a webhook about Facebook's object `permissions`, with its signatures.
     ///
-    /// If the change concerns the whole app, its `field` is `connected`, and the member `verb` follows the member
-    /// `field`. If it concerns a single permission, `verb` is inside the member `value`.
+    /// If `field` is `connected`, the change concerns the whole app, and its JSON is `{"field":"connected","verb":…}`.
+    /// Otherwise the change concerns one permission, and its JSON is `{"field":…,"value":{"verb":…}}`.
     func webhook(
         _ call: SignedCall,
         field: String,

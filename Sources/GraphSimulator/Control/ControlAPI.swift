@@ -79,8 +79,8 @@ struct ControlAPI: Sendable {
     ///
     /// - Parameters:
     ///   - request: The request. Its body is JSON or empty.
-    ///   - loop: The caller's event loop. This method does not block it.
-    /// - Returns: The response, or an error about the request.
+    ///   - loop: The event loop of the returned future. This method does not block it.
+    /// - Returns: The response, which may report an error.
     func answer(_ request: NIOHTTPServerRequestFull, on loop: any EventLoop) -> EventLoopFuture<Answer> {
         let address = GraphRequest(head: request.head, body: nil)
         let call = Call(
@@ -335,9 +335,9 @@ struct ControlAPI: Sendable {
 }
 
 extension ClosedRange<Int> {
-    /// The offsets of time that control requests may contain, in seconds: up to a century into the past or the future.
+    /// The range of the time offsets that control requests may contain, in seconds.
     ///
-    /// Within this range, no sum of times can overflow.
+    /// The range is a century into the past and into the future. So no sum of times can overflow.
     static let century = -100 * 366 * 86400...100 * 366 * 86400
 }
 

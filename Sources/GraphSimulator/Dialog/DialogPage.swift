@@ -42,7 +42,7 @@ enum DialogPage {
         )
     }
 
-    /// Renders the page with an error in the app's request.
+    /// Renders the page that reports an error in the app's request to the user.
     ///
     /// As at Facebook, only the user sees the error: the app gets no redirect.
     static func refusal(_ reason: String) -> String {

@@ -98,14 +98,16 @@ extension GraphReply {
 
 /// An app's validated request for the login dialog.
 struct DialogRequest: Sendable {
-    /// The reason why no dialog is shown.
+    /// An error: the dialog cannot be displayed, for the given reason.
     ///
-    /// Only the user sees it; the app gets no response.
+    /// Only the user sees the reason; the app gets no response.
     struct Refusal: Error {
         let reason: String
     }
 
-    /// The parameters of the app's request that the dialog's form sends again when the user presses a button.
+    /// The names of the parameters that the dialog's form contains as hidden inputs.
+    ///
+    /// So the form sends the parameters of the app's request again when the user presses a button.
     private static let names = [
         "client_id", "redirect_uri", "response_type", "scope", "state", "nonce", "return_scopes", "auth_type",
         "auth_nonce", "code_challenge", "code_challenge_method",
@@ -123,7 +125,9 @@ struct DialogRequest: Sendable {
     let authType: String?
     let authNonce: String?
     let challenge: (text: String, method: CodeChallengeMethod)?
-    /// The app's parameters as received, which the dialog's form contains as hidden inputs.
+    /// The parameters of the app's request, unchanged.
+    ///
+    /// The dialog's form contains them as hidden inputs.
     let parameters: [(name: String, value: String)]
 
     init(_ request: GraphRequest, world: World) throws(Refusal) {

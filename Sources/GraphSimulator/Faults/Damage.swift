@@ -1,7 +1,7 @@
 import Encodings
 
 extension Fault.Damage {
-    /// Damages a JSON response in the way that this case names, and returns the damaged text.
+    /// Applies this kind of damage to a JSON response, and returns the damaged text.
     func apply(to json: JSON) -> [UInt8] {
         switch self {
         case .truncated:
@@ -23,7 +23,7 @@ extension Fault.Damage {
         }
     }
 
-    /// Returns the text of the response with a deeply nested array as its first member.
+    /// Adds a deeply nested array to a JSON response as its first member, and returns the text of the response.
     ///
     /// The array is written as text, since a ``JSON`` value of this depth would overflow the simulator's stack.
     private static func deepText(_ depth: Int, before json: JSON) -> [UInt8] {
@@ -72,7 +72,9 @@ extension JSONValue {
         )
     }
 
-    /// A value of the same type, but different from this one; `null` and objects stay the same.
+    /// A different value of the same type.
+    ///
+    /// `null` and objects have none: for them, this is the value itself.
     private var another: JSONValue {
         switch self {
         case .null, .object: self

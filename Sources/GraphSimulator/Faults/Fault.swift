@@ -1,8 +1,8 @@
 extension GraphSimulator {
-    /// A failure that the simulator simulates, with the conditions that decide which requests the failure strikes.
+    /// A simulated failure, with the conditions that decide which requests it strikes.
     ///
-    /// For each request, the simulator examines the faults in the order in which they were added, up to the first fault
-    /// that strikes and is not a delay. The delays before that fault are added up.
+    /// For each request, the simulator examines the faults in the order in which they were added. It stops at the first
+    /// fault that strikes the request, unless this fault is a delay. The delays before that fault are added up.
     public struct Fault: Sendable {
         /// The effect of the fault.
         public var effect: Effect
@@ -14,17 +14,18 @@ extension GraphSimulator {
         public var app: String?
         /// Limits the fault to requests with this token, and to `debug_token` requests about this token.
         public var token: String?
-        /// The number of matching requests that pass unharmed before the fault strikes for the first time.
+        /// The number of matching requests that pass before the fault can strike.
         public var after: Int
-        /// Limits the fault to every n-th of the matching requests.
+        /// Limits the fault to every n-th matching request.
         ///
-        /// The first ``after`` matching requests do not count.
+        /// The requests that ``after`` lets pass are not counted.
         public var every: Int
-        /// The chance in percent that a matching request is struck, from 0 to 100.
+        /// The probability in percent, from 0 to 100, with which the fault strikes a matching request; `nil` for
+        /// always.
         public var percent: Double?
-        /// The seed of the random numbers by which ``percent`` is applied.
+        /// The seed of the random numbers that decide by ``percent`` which requests are struck.
         ///
-        /// The same seed strikes the same requests.
+        /// With the same seed, the fault strikes the same requests.
         public var seed: UInt64
         /// The number of strikes after which the fault has no further effect; `nil` if it strikes without limit.
         public var count: Int?
@@ -70,9 +71,9 @@ extension GraphSimulator.Fault {
         /// The status is 400, as from Graph, unless another one such as 429 is given. The code is 4, 17, 32, 613, or
         /// one from 80000 to 80014.
         case rateLimit(code: Int, usage: GraphSimulator.AppUsage, status: Int?, retryAfter: Int?)
-        /// A complete response that replaces Graph's.
+        /// The simulator sends this complete response in place of Graph's.
         case reply(status: Int, headers: [(name: String, value: String)], body: [UInt8])
-        /// Arbitrary bytes on the wire, followed by the end of the connection.
+        /// The simulator sends these bytes in place of an HTTP response, and closes the connection.
         case raw([UInt8])
         /// The response that Graph would return without the fault, with damage to its JSON text.
         case damage(Damage)
@@ -82,19 +83,21 @@ extension GraphSimulator.Fault {
         case slow(bytes: Int, milliseconds: Int)
         /// Valid JSON of at least this many bytes, sent as fast as the client reads.
         case huge(bytes: Int)
-        /// A chunked body that never ends.
+        /// A response with a chunked body that never ends.
         case endless
-        /// Valid JSON of at least this many bytes, compressed about a thousandfold.
+        /// A compressed response, which is decompressed to valid JSON of at least this many bytes.
+        ///
+        /// The compressed body is about a thousandth of this size.
         case gzipBomb(bytes: Int)
     }
 
-    /// The point of an HTTP exchange at which a fault interrupts the exchange.
+    /// The moment of an HTTP exchange at which a fault interrupts the exchange.
     public enum Moment: String, Sendable, CaseIterable {
         /// The simulator has accepted the connection, and reads nothing.
         ///
         /// This applies only to new connections. It cannot be limited to a path, an app or a token.
         case accept
-        /// The first bytes of the client have arrived, and the simulator reads no request.
+        /// The client has sent its first bytes, and the simulator reads no request from them.
         ///
         /// Like ``accept``, this applies only to new connections.
         case firstBytes
@@ -120,24 +123,25 @@ extension GraphSimulator.Fault {
 
     /// The ways in which the JSON text of a response can be damaged.
     public enum Damage: Sendable {
-        /// The second half of the text is missing.
+        /// The response contains only the first half of the text.
         ///
-        /// `Content-Length` is that of the first half.
+        /// `Content-Length` is the length of this half.
         case truncated
         /// Strings become numbers, numbers become strings, booleans become numbers, and arrays become objects.
         case wrongTypes
         /// The whole response is `{"data":null}`.
         case dataNull
-        /// Every member appears twice, the second time with another value.
+        /// Every member appears twice; the second value differs from the first one, except for `null` and objects.
         case duplicateKeys
         /// `id` and `data.user_id` are missing.
         case idMissing
-        /// This many unexpected members precede the others: inside `data` if the response has such an object, or else
-        /// in the response.
+        /// The response has this many unexpected members, before the others.
+        ///
+        /// They are inside the object `data` if the response has one.
         case extraKeys(Int)
         /// The response begins with a member whose arrays are nested to this depth.
         case deep(Int)
-        /// This value is merged into the response as in RFC 7396, such as `{"data":{"app_id":"1"}}`.
+        /// The response is changed by this JSON merge patch (RFC 7396), such as `{"data":{"app_id":"1"}}`.
         case merged(GraphSimulator.JSON)
     }
 }
@@ -164,14 +168,12 @@ extension GraphSimulator.Fault.Effect {
     /// Facebook's `/me` has been seen to return this.
     public static let bareFalse: Self = .json(false)
 
-    /// Makes the effect that the response is a redirect to the given URL.
-    ///
-    /// The default status is 302.
+    /// Makes an effect: the simulator redirects the client to the given URL, by default with status 302.
     public static func redirect(to location: String, status: Int = 302) -> Self {
         .reply(status: status, headers: [("Location", location)], body: [])
     }
 
-    /// Makes the effect that the response is the given JSON with any status, in place of Graph's response.
+    /// Makes an effect: the simulator returns the given JSON and status in place of Graph's response.
     public static func json(_ json: GraphSimulator.JSON, status: Int = 200) -> Self {
         .reply(
             status: status,
@@ -180,17 +182,16 @@ extension GraphSimulator.Fault.Effect {
         )
     }
 
-    /// Makes the effect that a response has another id, as if `/me` returned another user.
+    /// Makes an effect: the member `id` of a response is replaced, as if `/me` returned another user.
     ///
     /// To strike only requests to `/me`, limit the fault to the path `me`.
     public static func meAnswers(userID: String) -> Self {
         .damage(.merged(["id": .string(userID)]))
     }
 
-    /// Makes the effect that members inside the response's object `data` have other values.
+    /// Makes an effect: the given members are merged into the response's object `data`.
     ///
-    /// The responses of `debug_token` have this object. To strike only these, limit the fault to the path
-    /// `debug_token`.
+    /// `debug_token` returns this object. To strike only requests to `debug_token`, limit the fault to this path.
     public static func debugTokenSays(_ members: GraphSimulator.JSON) -> Self {
         .damage(.merged(["data": members]))
     }
@@ -199,7 +200,7 @@ extension GraphSimulator.Fault.Effect {
 typealias Fault = GraphSimulator.Fault
 
 extension Fault.Effect {
-    /// Whether the fault prevents the request from taking effect.
+    /// Whether the fault strikes before the request takes effect.
     ///
     /// With such a fault, an authorization code stays unused, and a permission that the request would remove stays
     /// granted. All other faults change or interrupt the response to a request that has taken effect.

@@ -21,7 +21,9 @@ struct FaultSchedule: Sendable {
         }
     }
 
-    /// The faults that strike one request, and their combined effect.
+    /// The faults that strike one request: their ids, the sum of their delays, and the effect of the last one.
+    ///
+    /// The effect is `nil` if all these faults are delays.
     struct Verdict: Sendable {
         var delay = 0
         var effect: Fault.Effect?
@@ -58,9 +60,10 @@ struct FaultSchedule: Sendable {
         return nil
     }
 
-    /// Decides which faults strike a request, and updates the counters of these faults.
+    /// Decides which faults strike a request, and updates the counters of the examined faults.
     ///
-    /// The faults after the first one that strikes and is not a delay are not examined.
+    /// The method examines the faults in their order. It stops at the first fault that strikes the request and is not a
+    /// delay.
     ///
     /// - Parameters:
     ///   - path: The path without version.
@@ -87,8 +90,8 @@ struct FaultSchedule: Sendable {
 extension FaultSchedule.Entry {
     /// Decides whether the fault strikes a request or a connection that matches the fault's conditions.
     ///
-    /// The decision follows the fault's `after`, `every`, `percent` and `count`. The method updates the counters on
-    /// which they depend.
+    /// The fault's `after`, `every`, `percent` and `count` decide. The method also updates the numbers of matches and
+    /// hits.
     fileprivate mutating func strikes() -> Bool {
         if let count = fault.count, hits >= count { return false }
         matches += 1
@@ -114,7 +117,7 @@ extension Fault {
 }
 
 extension Fault.Moment {
-    /// Whether this moment comes before the request, so that no path, app or token is known yet.
+    /// Whether this moment comes before a request has been read, so that its path, app and token are unknown.
     fileprivate var isBeforeRequest: Bool {
         self == .accept || self == .firstBytes
     }

@@ -2,7 +2,7 @@ import Encodings
 
 /// The endpoints `/oauth/access_token` and `/oauth/client_code`.
 ///
-/// Both authenticate the app.
+/// A request must contain the app id. It must also contain the app secret, unless a public client exchanges a code.
 extension World {
     /// Returns the app that the request's `client_id` names.
     private func requestingApp(_ request: GraphRequest) throws(GraphError) -> App {
@@ -103,8 +103,8 @@ extension World {
 
 /// Handles `GET /oauth/access_token_info`: returns the type and the expiry of a token.
 ///
-/// Only the app to which the token was issued may ask. The response also contains the `auth_nonce` of the login dialog,
-/// if the app sent one.
+/// Only the app to which the token was issued gets them. If the app sent an `auth_nonce` to the login dialog, the
+/// response contains it, too.
 extension World {
     func accessTokenInfo(_ request: GraphRequest, now: Int) throws(GraphError) -> JSON {
         let app = try requestingApp(request)

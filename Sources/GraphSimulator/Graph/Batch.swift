@@ -53,7 +53,7 @@ extension World {
 private struct BatchOperation {
     let head: HTTPRequestHead
     let body: ByteBufferView?
-    /// Whether the batch response contains `null` in place of a successful response to this request.
+    /// Whether the batch response contains `null` in place of the response to this request, if the request succeeds.
     ///
     /// The member `omit_response_on_success` of the request decides this.
     let omitsSuccess: Bool
@@ -100,10 +100,10 @@ private struct BatchOperation {
 }
 
 extension GraphReply {
-    /// The headers of this response as they appear inside the response to a batch.
+    /// The headers of this response in the form in which a batch response contains them.
     ///
-    /// Names and values follow responses that were captured from Facebook. The content type differs from that of a
-    /// separate response.
+    /// Names and values follow batch responses that were captured from Facebook. There, the content type differs from
+    /// that of a response outside a batch.
     fileprivate var headersInBatch: [(name: String, value: String)] {
         var all = headers
         all.append(("Access-Control-Allow-Origin", "*"))

@@ -1,6 +1,8 @@
 import Domain
 
-/// Dates as text: in Californian time for Facebook's messages about expired sessions, and in GMT for HTTP.
+/// Formats times as text.
+///
+/// Facebook's messages about expired sessions contain Californian time. HTTP headers contain GMT.
 enum CalendarText {
     private static let weekdays = ["Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday"]
     private static let months = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"]

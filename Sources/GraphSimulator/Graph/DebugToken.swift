@@ -34,9 +34,9 @@ extension World {
         }
     }
 
-    /// Returns the object `data` of a `debug_token` response about a token.
+    /// Returns what `debug_token` reports about a token: the object `data` of the response.
     ///
-    /// The members have the order in which responses captured from Facebook have them.
+    /// The members have the order of responses that were captured from Facebook.
     private func report(on token: Token, of app: App, now: Int) -> JSON {
         let end = end(of: token, now: now)
         let user = token.person.flatMap { people[$0] }.map { UserNode(world: self, person: $0, token: token, now: now) }
@@ -83,16 +83,16 @@ extension TokenKind {
 
     /// Whether `debug_token` reports an empty list of permissions for tokens of this kind.
     ///
-    /// Facebook does so after the user removed the app, and after an API call invalidated the session.
+    /// Facebook does so for a token of a user who removed the app, and for a token that an API call invalidated.
     fileprivate var losesScopes: Bool {
         self == .appRemoved || self == .invalidated
     }
 }
 
 extension Token {
-    /// Whether the token is long-lived.
+    /// Whether `debug_token` treats the token as a long-lived one.
     ///
-    /// Only for such tokens does `debug_token` say when they were issued.
+    /// For other tokens, the response does not contain the time when they were issued.
     fileprivate var isLongLived: Bool {
         kind != .short && kind != .page
     }

@@ -15,9 +15,9 @@ struct GraphReply: Sendable {
         case bytes([UInt8])
     }
 
-    /// The server from which a response comes.
+    /// The simulated server that sends a response.
     ///
-    /// Only responses from Graph have Graph's headers.
+    /// Only responses of Graph have Graph's headers.
     enum Origin: Sendable {
         case graph
         /// The website www.facebook.com, or the SMS gateway.
@@ -65,9 +65,9 @@ struct GraphReply: Sendable {
         isError ? "no-store" : "private, no-cache, no-store, must-revalidate"
     }
 
-    /// Returns the bytes of the body, and sets the `ETag` of a JSON body.
+    /// Returns the bytes of the body, and adds the header `ETag` if the body is JSON and not an error.
     ///
-    /// If the client has the current `ETag`, the response becomes a 304 without a body.
+    /// If the client already has a body with this `ETag`, the response becomes a 304 without a body.
     ///
     /// - Parameters:
     ///   - text: The text that replaces a JSON body.

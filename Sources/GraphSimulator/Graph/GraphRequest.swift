@@ -9,23 +9,23 @@ import NIOHTTP1
 struct GraphRequest: Sendable {
     let head: HTTPRequestHead
     let body: ByteBufferView?
-    /// The effective method.
+    /// The method by which the request is handled.
     ///
-    /// In a POST request, the parameter `method` replaces the method. HEAD counts as GET.
+    /// In a POST request, the parameter `method` replaces the method of the request. HEAD counts as GET.
     let method: String
     private(set) var version: GraphVersion?
     /// The segments of the path, without the version.
     let components: [String]
     /// The path without version, such as `me/permissions`, for faults and the log.
     let path: String
-    /// The path as the client sent it.
+    /// The path exactly as the client sent it.
     ///
-    /// OAuth 1.0a signs this path.
+    /// The signature of an OAuth 1.0a request covers this path.
     let writtenPath: String
     /// The parameters in their order: first those of the query, then those of the body.
     private(set) var parameters: [(name: String, value: String)]
     private(set) var accessToken: String?
-    /// Whether the request has a body of a content type that the simulator does not read.
+    /// Whether the request has a body that the simulator ignores because of its content type.
     let hasUnreadBody: Bool
     /// Whether this request is one of the requests in a batch.
     private(set) var isPartOfBatch = false
@@ -66,9 +66,9 @@ struct GraphRequest: Sendable {
         self.method = method
     }
 
-    /// Returns a parameter's value.
+    /// Returns the value of a parameter; `nil` if there is no such parameter.
     ///
-    /// Of several values, the last one counts, as in PHP.
+    /// If the parameter appears several times, its last value counts, as in PHP.
     func parameter(_ name: String) -> String? {
         Self.last(name, of: parameters)
     }
@@ -82,10 +82,10 @@ struct GraphRequest: Sendable {
         parameters.last { $0.name.hasSameBytes(as: name) }?.value
     }
 
-    /// Marks this request as a part of a batch, and completes it from the request that contained the batch.
+    /// Marks this request as one of the requests in a batch.
     ///
-    /// If this request has no version or no access token, it gets that of the containing request. With the access
-    /// token, it gets the `appsecret_proof`.
+    /// If this request has no version, it gets the version of the batch request. If it has no access token, it gets the
+    /// access token of the batch request, with the `appsecret_proof`.
     mutating func become(operationOf batch: GraphRequest) {
         isPartOfBatch = true
         version = version ?? batch.version
@@ -96,7 +96,10 @@ struct GraphRequest: Sendable {
         }
     }
 
-    /// The app's id and secret, from the parameters or else from HTTP Basic (RFC 6749 §2.3.1).
+    /// The app id and the app secret that the request contains.
+    ///
+    /// They are the parameters `client_id` and `client_secret`. An absent one is taken from HTTP Basic (RFC 6749
+    /// §2.3.1).
     var client: (id: String?, secret: String?) {
         let basic = Self.credentials(authorization, of: ["basic"]).flatMap { Data(base64Encoded: $0) }
             .map { String(decoding: $0, as: UTF8.self) }
@@ -106,7 +109,8 @@ struct GraphRequest: Sendable {
         return (parameter("client_id") ?? pair[0], parameter("client_secret") ?? pair[1])
     }
 
-    /// Returns the credentials in an `Authorization` header; `nil` if the header has none of the given schemes.
+    /// Returns the part of an `Authorization` header after the scheme; `nil` if the scheme is not one of the given
+    /// ones.
     private static func credentials(_ header: String?, of schemes: [String]) -> String? {
         guard let header, let space = header.utf8.firstIndex(of: 0x20) else { return nil }
         guard schemes.contains(header[..<space].lowercased()) else { return nil }
@@ -149,7 +153,7 @@ struct GraphRequest: Sendable {
     }
 }
 
-/// The encoding of parameters in forms.
+/// Encodes parameters as HTML forms do.
 ///
 /// A space becomes `+`.
 enum FormEncoding {

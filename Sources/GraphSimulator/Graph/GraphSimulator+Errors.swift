@@ -8,11 +8,13 @@ extension GraphSimulator {
         public var status: Int
         /// The member `type` of the error, such as `OAuthException`.
         public var type: String
-        /// The error code: one of Graph's or any other.
+        /// The member `code` of the error.
+        ///
+        /// The code may be one that Graph never returns.
         public var code: Int
         /// The member `error_subcode` of the error; `nil` to omit the member.
         public var subcode: Int?
-        /// The message for developers.
+        /// The member `message` of the error, which is meant for developers.
         public var message: String
         /// The member `is_transient` of the error; `nil` to omit the member.
         public var isTransient: Bool?
@@ -21,9 +23,9 @@ extension GraphSimulator {
         /// The member `error_user_msg` of the error; `nil` to omit the member.
         public var userMessage: String?
 
-        /// Makes an error.
+        /// Makes an error of the Graph API.
         ///
-        /// A parameter that is not given gets the value that Graph uses with this code.
+        /// For each omitted parameter, the error has the value that Graph uses together with this code.
         public init(
             code: Int,
             subcode: Int? = nil,
@@ -86,9 +88,9 @@ extension GraphError {
         return ["error": error]
     }
 
-    /// The value of the header `WWW-Authenticate`; `nil` unless the status is 4xx.
+    /// The value of the header `WWW-Authenticate`, in Facebook's syntax, which violates RFC 7235.
     ///
-    /// Facebook's syntax violates RFC 7235.
+    /// The value is `nil` unless the status is 4xx.
     var challenge: String? {
         guard (400..<500).contains(status) else { return nil }
         let word =

@@ -7,7 +7,7 @@ struct GraphVersion: Sendable, Comparable, CustomStringConvertible {
 
     /// The versions of the Graph API that the simulator knows, the oldest first.
     ///
-    /// `end` is the Unix second from which a version is unusable.
+    /// `end` is the Unix second at which a version expires.
     private static let calendar: [(version: GraphVersion, end: Int)] = [
         (GraphVersion(major: 21, minor: 0), 1_800_489_600),
         (GraphVersion(major: 22, minor: 0), 1_810_771_200),
@@ -41,10 +41,10 @@ struct GraphVersion: Sendable, Comparable, CustomStringConvertible {
         digits.utf8.allSatisfy((UInt8(ascii: "0")...UInt8(ascii: "9")).contains) ? Int(digits) : nil
     }
 
-    /// Returns the version that serves a request.
+    /// Returns the version that serves a request: the requested one, unless it has expired.
     ///
-    /// It is the requested version if that is usable. For an expired version, and without a requested version, it is
-    /// the oldest usable version. `nil` means that the requested version does not exist.
+    /// For an expired version, and without a requested version, this is the oldest version that has not expired.
+    /// Returns `nil` if the requested version does not exist.
     static func answering(_ asked: GraphVersion?, now: Int) -> GraphVersion? {
         let usable = calendar.filter { now < $0.end }.map(\.version)
         guard let asked, let oldest = usable.first, asked > oldest else { return usable.first }

@@ -83,7 +83,7 @@ extension World {
     private static let defaultFields = [FieldSelection(name: "name"), FieldSelection(name: "id")]
 }
 
-/// `GET /?ids=`: several nodes in one request.
+/// Handles `GET /?ids=…`, which returns several nodes in one response.
 extension World {
     private static let maximumIDs = 50
 
@@ -110,9 +110,10 @@ extension World {
         text == "me" || text == "app" || text.utf8.allSatisfy((UInt8(ascii: "0")...UInt8(ascii: "9")).contains)
     }
 
-    /// Splits a list of ids.
+    /// Parses a list of ids.
     ///
-    /// The list has commas between the ids, or is a JSON array, as the client library RestFB writes it.
+    /// The ids are separated by commas, or they are the elements of a JSON array. The client library RestFB sends such
+    /// an array.
     private static func ids(_ list: String) throws(GraphError) -> [String] {
         let texts = (try? JSON(parsing: list.utf8).array)?.compactMap(\.string)
         let ids = texts ?? list.split(separator: ",", omittingEmptySubsequences: false).map { $0.filter { $0 != " " } }

@@ -23,9 +23,10 @@ extension World {
         return reply
     }
 
-    /// Returns the app to which a request is attributed, for `X-App-Usage` and for faults.
+    /// Returns the app to which a request belongs, for the header `X-App-Usage` and for faults.
     ///
-    /// Only the text of the access token decides, or `client_id` if there is no token. The token need not be valid.
+    /// The text of the access token decides, even if the token is invalid. Without an access token, the parameter
+    /// `client_id` decides.
     func app(concerning request: GraphRequest) -> App? {
         guard let text = request.accessToken else { return request.parameter("client_id").flatMap { apps[$0] } }
         if let bar = text.utf8.firstIndex(of: UInt8(ascii: "|")) { return apps[String(text[..<bar])] }
@@ -60,7 +61,7 @@ extension World {
         return try node(first, edge: Array(components.dropFirst()), request: request, now: now)
     }
 
-    /// Handles a request with an empty path, which contains a batch or asks for several nodes by their ids.
+    /// Handles a request with an empty path: a batch of requests, or a request for several nodes by their ids.
     private mutating func root(_ request: GraphRequest, now: Int) throws(GraphError) -> GraphReply {
         if request.method == "GET", let ids = request.parameter("ids") {
             return try nodes(ids, request: request, now: now)
@@ -71,10 +72,10 @@ extension World {
         throw .unsupported("post", object: nil)
     }
 
-    /// Decodes the request's token.
+    /// Verifies the access token of a request, and returns the decoded token.
     ///
-    /// Checks that the token is still valid and that the `appsecret_proof` is correct. If the request has no token, or
-    /// has the app token of a desktop app, throws `missing`.
+    /// - Throws: `missing` if the request has no token or has the app token of a desktop app; another error for an
+    ///   invalid token and for a wrong `appsecret_proof`.
     func authorize(_ request: GraphRequest, now: Int, missing: GraphError) throws(GraphError) -> Credential {
         guard let text = request.accessToken, !text.isEmpty else { throw missing }
         let credential = try credential(text)

@@ -2,7 +2,7 @@ import Crypto
 import Domain
 import Encodings
 
-/// A user as the Graph API shows this user to the holder of an access token.
+/// The data of a user that the Graph API returns to the holder of an access token.
 struct UserNode {
     let world: World
     let person: Person
@@ -11,10 +11,10 @@ struct UserNode {
     /// The version of the Graph API that serves the request, on which some fields depend.
     var version: GraphVersion?
 
-    /// The user's id for the token's app.
+    /// The user's id for the app to which the token was issued.
     var id: String { person.id(for: token.app) }
 
-    /// The current permissions: those of the token, except the ones that the user has declined or revoked.
+    /// The permissions that the token has now: those with which it was issued, without the declined and revoked ones.
     var scopes: [String] {
         guard let scopes = token.scopes else {
             return person.permissions.filter { $0.status == .granted }.map(\.name)
@@ -113,7 +113,9 @@ struct UserNode {
         return ["data": try Self.choose(selection.fields, from: data, node: "ProfilePictureSource", known: known)]
     }
 
-    /// Returns up to `limit` friends who use the same app, and the number of all friends.
+    /// Returns up to `limit` of the user's friends, and the number of all friends.
+    ///
+    /// The simulator assumes that all friends use the token's app.
     func friends(_ selection: FieldSelection) throws(GraphError) -> JSON {
         let all = person.friends.compactMap { world.people[$0] }
         let limit = min(max(selection.number("limit") ?? 25, 0), 5000)

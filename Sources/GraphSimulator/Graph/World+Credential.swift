@@ -38,7 +38,7 @@ extension World {
         throw text.utf8.starts(with: "EAA".utf8) ? .undecryptableToken : .unparsableToken
     }
 
-    /// Returns the error that tells why the token is no longer valid; `nil` if the token is valid.
+    /// Returns the error for a token that is no longer valid, with the reason; `nil` if the token is valid.
     func end(of token: Token, now: Int) -> GraphError? {
         func ended(_ subcode: Int?, _ reason: String) -> GraphError {
             GraphError(code: 190, subcode: subcode, message: "Error validating access token: \(reason)")
@@ -78,14 +78,14 @@ extension World {
     }
 }
 
-/// `appsecret_proof`, by which a client shows that it knows the app secret.
+/// The `appsecret_proof`, with which a client shows that it knows the app secret.
 enum AppSecretProof {
     /// The number of seconds by which the time of a proof (`appsecret_time`) may differ from the current time.
     static let window = 300
 
-    /// Computes `hex(HMAC-SHA256(secret, token))`.
+    /// Computes the `appsecret_proof` of a token: `hex(HMAC-SHA256(secret, token))`.
     ///
-    /// With a time, computes it for `token|time`.
+    /// If a time is given, `token|time` replaces `token` in this formula.
     static func make(token: String, time: Int? = nil, secret: String) -> String {
         let message = time.map { "\(token)|\($0)" } ?? token
         let key = SymmetricKey(data: Array(secret.utf8))
@@ -94,7 +94,7 @@ enum AppSecretProof {
 
     /// Checks the `appsecret_proof` of a request.
     ///
-    /// The settings of the token's app decide whether a request without proof is accepted.
+    /// A request without a proof is accepted unless the token's app requires a proof.
     ///
     /// - Throws: ``GraphError`` for a wrong proof, and for a required proof that is missing.
     static func check(_ request: GraphRequest, token: String, app: App, now: Int) throws(GraphError) {

@@ -32,10 +32,10 @@ extension World {
         return ["success": true]
     }
 
-    /// Handles `POST /platform/uninstall/`, which removes the app `app_id` from the user of the `id_token`.
+    /// Handles `POST /platform/uninstall/`, which removes the app `app_id` from the user whom `id_token` names.
     ///
-    /// An app that uses Limited Login gets only an ID token, and no access token with which it could be removed. The ID
-    /// token may have expired. Therefore clients keep it for longer than its lifetime of an hour.
+    /// An app that uses Limited Login has no access token, only an ID token. The simulator accepts an expired ID token,
+    /// since clients keep it after its lifetime of one hour for this request.
     mutating func uninstall(_ request: GraphRequest, now: Int) throws(GraphError) -> JSON {
         guard let app = request.parameter("app_id").flatMap({ apps[$0] }) else { throw GraphError(code: 101) }
         guard let text = request.parameter("id_token"), let claims = keys.verifiedClaims(of: text),

@@ -6,7 +6,7 @@ import NIOCore
 struct BodyStream {
     /// The number of times that the middle piece of the body is sent; `nil` for an endless body.
     ///
-    /// A different piece is sent before it, and another one after it.
+    /// The body consists of a first piece, the repeated middle piece, and a last piece.
     private let count: Int?
     private var first: ByteBuffer?
     private let piece: ByteBuffer

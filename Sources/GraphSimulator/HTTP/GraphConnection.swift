@@ -3,8 +3,8 @@ import NIOHTTP1
 
 /// A client's connection to the simulated APIs.
 ///
-/// The connection sends the response to each request. If a fault strikes the request, the connection does what the
-/// fault demands instead, such as a reset.
+/// The connection sends the responses. If a fault strikes a request, the connection carries out the fault instead, such
+/// as a reset.
 final class GraphConnection: ChannelInboundHandler {
     typealias InboundIn = NIOHTTPServerRequestFull
     typealias OutboundOut = HTTPServerResponsePart
@@ -12,7 +12,7 @@ final class GraphConnection: ChannelInboundHandler {
     private struct Exchange {
         let request: HTTPRequestHead
         let plan: Simulation.Plan
-        /// Whether the outcome of this exchange has been written to the request log.
+        /// Whether the request log contains the outcome of this exchange.
         var isFinished = false
     }
 
@@ -20,7 +20,7 @@ final class GraphConnection: ChannelInboundHandler {
     private let writer: ReplyWriter
     private let number: Int
 
-    /// The request that is being answered, or the one that was answered last, with the response.
+    /// The latest request on this connection, with its response.
     private var exchange: Exchange?
     private var timer: Scheduled<Void>?
     private var stream: BodyStream?
@@ -119,9 +119,10 @@ final class GraphConnection: ChannelInboundHandler {
         conclude(context: context)
     }
 
-    /// Writes the headers of the response and all or a part of its body.
+    /// Writes the headers of the response and its body, or only the first part of the body.
     ///
-    /// The method does not finish the response. ``conclude(context:)`` does this.
+    /// `bodyPart` computes the size of this part from the size of the body. ``conclude(context:)`` later finishes the
+    /// response.
     private func write(
         _ reply: GraphReply,
         text: [UInt8]? = nil,
@@ -142,9 +143,9 @@ final class GraphConnection: ChannelInboundHandler {
         context.write(wrapOutboundOut(.head(head)), promise: nil)
     }
 
-    /// Finishes the response, and closes the connection if it serves no further request.
+    /// Finishes the response, and closes the connection if the connection cannot serve another request.
     ///
-    /// The method also writes the outcome to the request log if the log does not contain it yet.
+    /// Unless the request log contains the outcome already, the method writes the outcome to this log.
     private func conclude(context: ChannelHandlerContext) {
         guard let exchange else { return }
         let (number, status) = (exchange.plan.number, exchange.plan.reply.status)
@@ -225,7 +226,8 @@ final class GraphConnection: ChannelInboundHandler {
 
     /// Sends pieces of the body as long as the socket accepts data.
     ///
-    /// After 16 pieces, the method returns to the event loop, which calls it again later.
+    /// After 16 pieces, the method schedules its next call, so that the event loop can serve other connections
+    /// meanwhile.
     private func pump(context: ChannelHandlerContext) {
         guard !isPumping else { return }
         isPumping = true
@@ -243,10 +245,10 @@ final class GraphConnection: ChannelInboundHandler {
 }
 
 extension HTTPRequestHead {
-    /// Whether the connection can serve another request after this one.
+    /// Whether the connection stays open for another request after this one.
     ///
-    /// It cannot after a request with the header `Upgrade`, since NIO's HTTP parser then stops. The simulator never
-    /// upgrades to another protocol, but the JDK's client sends `Upgrade: h2c` in each request without TLS.
+    /// A request with the header `Upgrade` ends the connection, since NIO's HTTP parser stops after it. The simulator
+    /// never upgrades to another protocol, but the JDK's client sends `Upgrade: h2c` in each request without TLS.
     var leavesOpen: Bool {
         isKeepAlive && !headers.contains(name: "upgrade") && method != .CONNECT
     }

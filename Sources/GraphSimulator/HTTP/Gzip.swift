@@ -40,10 +40,11 @@ final class Gzip {
         return run(bytes, flush: Z_FINISH)
     }
 
-    /// Returns a compressed `{"padding":"000…"}` of at least the given number of bytes before compression.
+    /// Returns the compressed form of `{"padding":"000…"}`, which decompresses to at least the given number of bytes.
     ///
-    /// Each piece ends with a full flush, which resets the compressor's history. So the same compressed block may be
-    /// repeated any number of times. The checksum of the whole body is computed from the checksums of the pieces.
+    /// Each piece ends with a full flush, which resets the compressor's history. Therefore the compressed block of
+    /// zeros can be repeated any number of times. The checksum of the whole body is computed from the checksums of the
+    /// pieces.
     func bomb(bytes: Int) -> BodyStream {
         let blockSize = 1 << 20
         let count = max((bytes + blockSize - 1) / blockSize, 1)

@@ -65,7 +65,7 @@ final class Listener: Sendable {
         try? await group.shutdownGracefully()
     }
 
-    /// Adds the HTTP codec and the handler of whole requests.
+    /// Adds handlers to a new channel: the HTTP codec, and `handler` for complete requests.
     ///
     /// Pipelined requests are served one after the other.
     private static func serve(_ channel: any Channel, bodiesUpTo limit: Int, by handler: some ChannelHandler) throws {
@@ -121,7 +121,7 @@ private final class Continue: ChannelInboundHandler {
     }
 }
 
-/// Interrupts a new connection before a request has been read, as a fault demands.
+/// Carries out a fault that interrupts a new connection before a request has been read.
 ///
 /// The handler closes or resets the connection, or leaves it open and ignores its bytes.
 private final class EarlyEnd: ChannelInboundHandler {

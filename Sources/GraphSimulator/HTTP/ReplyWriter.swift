@@ -21,10 +21,10 @@ final class ReplyWriter {
         "A" + TokenText.trace(count: 22, using: &generator)
     }
 
-    /// Returns the bytes of a response's body and adds the headers that describe the body.
+    /// Returns the body of a response as it is sent, and adds the headers that the body needs.
     ///
-    /// The body is compressed if the client accepts compression. If the client has the current version of the body, the
-    /// response becomes a 304 without a body.
+    /// The body is compressed if the client accepts compression. If the client already has this body, the response
+    /// becomes a 304 without a body.
     func render(_ reply: inout GraphReply, text: [UInt8]?, for request: HTTPRequestHead) -> [UInt8] {
         let body = reply.render(text: text, for: request.headers)
         guard case .json = reply.body, !body.isEmpty, Self.acceptsGzip(request) else { return body }
@@ -34,7 +34,7 @@ final class ReplyWriter {
 
     /// Returns the status and the headers of a response.
     ///
-    /// If `length` is `nil`, the body is sent in chunks.
+    /// `length` is the size of the body in bytes; `nil` for a chunked body.
     func head(of reply: GraphReply, length: Int?, to request: HTTPRequestHead, now: Int) -> HTTPResponseHead {
         var headers = HTTPHeaders()
         headers.reserveCapacity(24)
@@ -59,9 +59,9 @@ final class ReplyWriter {
         headers.add(name: "X-FB-Debug", value: TokenText.alphanumeric(count: 86, using: &generator) + "==")
     }
 
-    /// Whether the header `Accept-Encoding` names gzip with a weight other than 0.
+    /// Whether the header `Accept-Encoding` contains `gzip` with a weight other than 0.
     ///
-    /// The wildcard `*` is not sufficient.
+    /// A wildcard (`*`) in the header does not count as `gzip`.
     private static func acceptsGzip(_ head: HTTPRequestHead) -> Bool {
         head.headers[canonicalForm: "accept-encoding"].contains { coding in
             let parts = coding.lowercased().split(separator: ";").map { $0.filter { $0 != " " && $0 != "\t" } }

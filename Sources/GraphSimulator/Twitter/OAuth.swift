@@ -27,7 +27,7 @@ struct OAuthHeader: Sendable {
         parameters.first { $0.name.hasSameBytes(as: name) }?.value
     }
 
-    /// Percent-decodes a text; `nil` unless the text has exactly the encoding that RFC 5849 §3.6 requires.
+    /// Percent-decodes a text; `nil` unless the text is encoded exactly as RFC 5849 §3.6 requires.
     private static func decoded(_ text: Substring) -> String? {
         PercentEncoding.decode(text).flatMap { PercentEncoding.encode($0).utf8.elementsEqual(text.utf8) ? $0 : nil }
     }
@@ -41,7 +41,7 @@ extension TwitterWorld {
     ///
     /// Each nonce is single-use.
     ///
-    /// - Returns: The consumer and the token whose secrets signed the request, and the parsed header. The token is
+    /// - Returns: The app (consumer) and the token of the request, and the parsed `Authorization` header. The token is
     ///   `nil` if the request has none.
     /// - Throws: ``TwitterError`` for a request whose signature, timestamp, nonce, token or consumer is not acceptable.
     mutating func check(

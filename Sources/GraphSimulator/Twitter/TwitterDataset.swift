@@ -5,7 +5,7 @@ extension GraphSimulator {
     ///
     /// The first consumer and the first user are the defaults for new tokens.
     public struct TwitterDataset: Sendable {
-        /// The apps, which Twitter calls consumers.
+        /// The Twitter apps, which Twitter calls consumers.
         public var consumers: [TwitterConsumer]
         /// The users.
         public var people: [TwitterPerson]
@@ -34,9 +34,9 @@ extension GraphSimulator {
         public var secret: String
         /// Whether the consumer may read e-mail addresses.
         public var email = true
-        /// Whether the consumer may use API 1.1.
+        /// Whether the consumer may use version 1.1 of the API.
         ///
-        /// Otherwise it gets error 453.
+        /// If not, its requests get error 453.
         public var access = true
         /// Whether Twitter has suspended the consumer.
         public var suspended = false
@@ -63,9 +63,9 @@ extension GraphSimulator {
         ///
         /// If no id is given, it is derived from the key.
         public var id: String
-        /// The members of the user object that differ from those of an empty account.
+        /// The members of the Twitter user object in which this user differs from a new account.
         ///
-        /// `email` is present if the account has a verified address.
+        /// An `email` here is a verified address.
         public var fields: JSON
         /// The state of the account.
         public var state: State
@@ -91,7 +91,7 @@ extension GraphSimulator {
     ///
     /// It does not expire, and can be revoked.
     public struct TwitterToken: Sendable, Equatable {
-        /// The token's name in tests and the control API.
+        /// The name by which tests and control requests find the token.
         public var name: String?
         /// The token itself, which OAuth 1.0a calls `oauth_token`.
         public let text: String
@@ -99,7 +99,7 @@ extension GraphSimulator {
         public let secret: String
         /// The key of the consumer to which the token was issued.
         public let consumer: String
-        /// The user to whom the token was issued, by the key that identifies the user in tests.
+        /// The key of the user to whom the token was issued, such as `ann`.
         public let person: String
         /// Whether the user has revoked the token.
         public var revoked: Bool
@@ -107,11 +107,11 @@ extension GraphSimulator {
 
     /// The parameters of a Twitter token to mint.
     public struct TwitterTokenRequest: Sendable {
-        /// The user, by the key that identifies the user in tests, such as `ann`; the first user when `nil`.
+        /// The key of the user, such as `ann`; `nil` for the first user.
         public var person: String?
         /// The consumer's key; the first consumer when `nil`.
         public var consumer: String?
-        /// The token's name in tests and the control API.
+        /// The name by which tests and control requests find the token.
         ///
         /// A token with a name has the same text and the same secret after each start of the simulator.
         public var name: String?
@@ -193,7 +193,7 @@ extension TwitterPerson: Keyed {
         ["key": .string(key), "id": .string(id), "fields": fields, "state": .string(state.rawValue)]
     }
 
-    /// Returns the user object as in the response of `verify_credentials`.
+    /// Returns the Twitter user object of this user, as `verify_credentials` returns it.
     func user(email: Bool, status: Bool, entities: Bool) -> JSON {
         var user: JSON = [
             "id": .integer(Int(id) ?? 0), "id_str": .string(id), "name": .string(key), "screen_name": .string(key),

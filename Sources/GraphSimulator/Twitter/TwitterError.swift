@@ -54,9 +54,9 @@ struct TwitterError: Error {
         timestampOutOfBounds, badAuthentication, accountLocked, callbackNotApproved, applicationSuspended, accessLevel,
     ]
 
-    /// Translates the error of a simulated fault into an error of Twitter.
+    /// Makes the Twitter error that a simulated fault with the given error causes.
     ///
-    /// If the fault gives only an error code, and Twitter uses this code, the result has Twitter's status and message.
+    /// If the fault gives only an error code, and Twitter uses this code, the status and the message are Twitter's.
     init(fault error: GraphError) {
         if error == GraphError(code: error.code), let known = Self.known.first(where: { $0.code == error.code }) {
             self = known
@@ -74,7 +74,9 @@ struct TwitterError: Error {
         return reply
     }
 
-    /// Returns the response for an exhausted rate limit, which is reset at the given Unix second.
+    /// Returns the response for an exhausted rate limit.
+    ///
+    /// `second` is the Unix second at which the rate limit is reset.
     static func limited(resetAt second: Int) -> GraphReply {
         rateLimited.reply(
             headers: [

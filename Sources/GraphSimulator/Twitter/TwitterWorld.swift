@@ -6,12 +6,12 @@ struct TwitterWorld: Sendable {
     var consumers: [TwitterConsumer]
     var people: [TwitterPerson]
     var tokens: [TwitterToken] = []
-    /// The values that identify each request with a valid OAuth 1.0a signature so far.
+    /// The nonces of all requests whose OAuth 1.0a signature was valid.
     ///
-    /// A second request with the same app, token, timestamp and nonce is refused.
+    /// A further request with the same app, token, timestamp and nonce is refused.
     var seen: Set<UsedNonce> = []
 
-    /// The values that identify a signed request (RFC 5849 §3.3).
+    /// The values that must be unique for each signed request (RFC 5849 §3.3).
     struct UsedNonce: Hashable, Sendable {
         let consumer: String
         let token: String
@@ -68,7 +68,7 @@ struct TwitterWorld: Sendable {
         return token
     }
 
-    /// Returns 40 hexadecimal digits, for use as a token, a secret or a signature.
+    /// Returns 40 hexadecimal digits, for use as a token, a secret, a nonce or a signature.
     ///
     /// The digits depend only on the seed and the purpose. If the seed is `nil`, they are random.
     private static func text(_ seed: String?, _ purpose: String) -> String {

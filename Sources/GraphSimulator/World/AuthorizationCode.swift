@@ -2,7 +2,7 @@ import Crypto
 import Encodings
 
 extension GraphSimulator {
-    /// The derivation of a PKCE challenge from its verifier (RFC 7636 §4.2).
+    /// The method by which a PKCE challenge is computed from its verifier (RFC 7636 §4.2).
     public enum CodeChallengeMethod: String, Sendable, CaseIterable {
         /// The SHA-256 of the verifier in base64url.
         case s256 = "S256"
@@ -31,9 +31,9 @@ struct CodeRequest: Sendable {
     var challenge: (text: String, method: CodeChallengeMethod)?
     /// The `metadata` of the token to be issued, made from parameters of the login dialog.
     var metadata: JSON?
-    /// Whether a server requested the code for a client.
+    /// Whether an app's server requested the code for the app's client.
     ///
-    /// The client then exchanges the code without a secret.
+    /// If so, the client exchanges the code without the app secret.
     var isForClient = false
 }
 
@@ -53,14 +53,14 @@ extension CodeRequest {
     }
 }
 
-/// An authorization code that the login dialog issued.
+/// An authorization code, which can be exchanged for an access token.
 struct AuthorizationCode: Sendable {
     /// The lifetime of an authorization code, in seconds.
     static let lifetime = 600
 
-    /// The parameters of the code.
+    /// The parameters with which the code was made.
     ///
-    /// The user and the app are always set.
+    /// Here, the user and the app are never `nil`.
     let request: CodeRequest
     let issuedAt: Int
     var isUsed = false
@@ -96,8 +96,6 @@ extension World {
     }
 
     /// Returns the authorization code with the given text; `nil` if there is none.
-    ///
-    /// Only a text with the length of a code is looked up.
     func code(_ text: String) -> AuthorizationCode? {
         guard text.utf8.count == 200, text.utf8.allSatisfy({ $0 < 0x80 }) else { return nil }
         return codes[text]

@@ -13,7 +13,7 @@ extension GraphSimulator {
         ///
         /// If it is on, every request with a token of this app must have an `appsecret_proof`.
         public var requireProof = false
-        /// Whether `appsecret_proof` is neither required nor checked.
+        /// Whether the simulator neither requires nor checks an `appsecret_proof`.
         ///
         /// Facebook has no such setting.
         public var ignoreProof = false
@@ -21,7 +21,7 @@ extension GraphSimulator {
         ///
         /// The simulator treats the app token of such an app as if the request had no token.
         public var desktop = false
-        /// The developers of the app, by the keys of users in the simulator's data.
+        /// The keys of the users who are developers of the app.
         ///
         /// With their own tokens, these users may ask `debug_token` about the app's tokens.
         public var developers: [String]
@@ -31,13 +31,13 @@ extension GraphSimulator {
         ///
         /// The login dialog compares redirect URIs exactly, with the query. An empty list allows any URI.
         public var redirectURIs: [String] = []
-        /// The error with which the login dialog redirects every user to the app; `nil` for a dialog that works.
+        /// The error that the login dialog reports to the app for every user; `nil` for a dialog that works.
         ///
-        /// The redirect has `error_code` and `error_message`, but no parameter `error`.
+        /// The redirect to the app then has `error_code` and `error_message`, but no parameter `error`.
         public var dialogError: DialogError?
-        /// Whether the simulated Facebook ignores the login dialog's parameter `code_challenge`.
+        /// Whether the login dialog ignores the parameter `code_challenge`.
         ///
-        /// If so, the exchange of the code refuses every request with a `code_verifier`.
+        /// If so, every request that exchanges a code with a `code_verifier` is refused.
         public var dropChallenge = false
 
         /// Makes an app.
@@ -65,7 +65,9 @@ extension GraphSimulator {
         }
     }
 
-    /// The load in `X-App-Usage`, each value in percent of the app's limit.
+    /// The load of an app, as the header `X-App-Usage` reports it.
+    ///
+    /// Each value is in percent of the app's limit.
     public struct AppUsage: Sendable, Equatable {
         /// The member `call_count` of the header: the number of calls, in percent of the app's limit.
         public var callCount: Int

@@ -91,7 +91,9 @@ extension World {
         )
     }
 
-    /// Returns the claims of an ID token, in the order of tokens captured from Facebook.
+    /// Returns the claims of an ID token.
+    ///
+    /// They have the order of ID tokens that were captured from Facebook.
     private mutating func claims(_ request: IDTokenRequest, app: App, person: Person, now: Int) -> JSON {
         let issuedAt = now + request.issuedAtOffset
         let user = UserNode(
@@ -114,9 +116,9 @@ extension World {
 }
 
 extension Token {
-    /// Makes a token that only the simulator uses and no client gets.
+    /// Makes an access token for the simulator's own use, which no client gets.
     ///
-    /// A ``UserNode`` takes the app and the permissions from this token.
+    /// From it, a ``UserNode`` takes the app and the permissions.
     init(for person: Person, app: App, scopes: [String]?) {
         self.init(
             text: "",
@@ -159,7 +161,7 @@ extension GraphSimulator {
     public enum IDTokenSignature: Sendable, Equatable {
         /// RS256 with the newest key, as Facebook signs.
         case newest
-        /// RS256 with the given key, which is published, or which a rotation has retired.
+        /// RS256 with the key of this id, which is a published key or a retired one.
         case key(kid: String)
         /// RS256 with a key that was never published.
         ///
@@ -177,16 +179,18 @@ extension GraphSimulator {
         case rs512
         /// RSASSA-PSS with SHA-256 and the newest key.
         case ps256
-        /// HMAC-SHA256, for which the text of the newest public key is the key.
+        /// HMAC-SHA256 whose secret key is the text of the newest public key.
         ///
-        /// Since this key is public, a verifier must refuse the token. The notation says which text of the key is
-        /// meant.
+        /// Since this text is public, a verifier must refuse the token. The notation says which text of the public key
+        /// is used.
         case hs256WithPublicKey(PublicKeyNotation)
         /// HMAC-SHA256 with the app's secret as key.
         case hs256WithAppSecret
     }
 
-    /// The notations of a public key that some verifiers have mistaken for an HMAC key.
+    /// The notations of a public key.
+    ///
+    /// In attacks, the text of the public key serves as an HMAC key. Some verifiers have accepted this.
     public enum PublicKeyNotation: String, Sendable, CaseIterable {
         /// PEM without a newline at the end.
         case pem
@@ -202,7 +206,7 @@ extension GraphSimulator {
 typealias IDTokenSignature = GraphSimulator.IDTokenSignature
 typealias PublicKeyNotation = GraphSimulator.PublicKeyNotation
 
-/// The parameters of an ID token to make.
+/// The parameters of an ID token that the simulator is to make.
 ///
 /// With the defaults, the token is like one from Facebook. Other values can make the token invalid in a chosen way.
 struct IDTokenRequest {
@@ -214,21 +218,19 @@ struct IDTokenRequest {
     ///
     /// Without a nonce, the token's claim `nonce` is `""`, as in Facebook's web flow.
     var nonce: String?
-    /// The permissions whose claims the token contains; `nil` for the permissions that the user has granted.
+    /// The permissions that decide which claims about the user the token contains.
     ///
-    /// The token always contains the claims of `public_profile`.
+    /// `nil` stands for the permissions that the user has granted. The claims of `public_profile` are always included.
     var scopes: [String]?
     /// The patch of the claims (RFC 7396).
     ///
     /// A value replaces the claim of the same name or is appended as a new claim. `null` removes a claim.
     var claims: JSON = [:]
-    /// An arbitrary text that replaces the claims.
-    ///
-    /// The other parameters then have no effect on the claims.
+    /// A text that the token contains in place of its claims; it need not be JSON.
     var claimsText: String?
     /// The patch of the header (RFC 7396), applied as ``claims`` is.
     var header: JSON = [:]
-    /// An arbitrary text that replaces the header.
+    /// A text that the token contains in place of its header; it need not be JSON.
     var headerText: String?
     /// How the token is signed.
     ///
@@ -269,9 +271,9 @@ extension IDTokenRequest {
 }
 
 extension IDTokenSignature {
-    /// The names by which a control request chooses the signature of an ID token.
+    /// The names of signatures in control requests.
     ///
-    /// Instead of a name, a control request can contain the id of the key that signs.
+    /// In place of a name, a control request can contain the id of the key that signs.
     private static let named: [(name: String, signature: IDTokenSignature)] =
         [
             ("newest", .newest), ("unknown", .unknown), ("broken", .broken), ("none", .none), ("rs384", .rs384),

@@ -38,14 +38,14 @@ struct SigningKey: Sendable {
 
 /// The keys that sign ID tokens.
 ///
-/// Two keys are published in the JWKS. Retired keys are kept for tokens that outlive a rotation.
+/// The JWKS contains two keys. Retired keys are kept, since clients may still present ID tokens that these keys signed.
 struct KeyRing: Sendable {
     /// The published key that the next rotation retires.
     private(set) var older: SigningKey
     /// The published key that signs by default.
     private(set) var newer: SigningKey
     private(set) var retired: [SigningKey] = []
-    /// A key that no JWKS contains, for ID tokens with an unknown key.
+    /// A key that the JWKS never contains, for ID tokens that no client can verify.
     let unpublished: SigningKey
 
     /// The keys of ``KnownKeys``, parsed once per process.
@@ -66,9 +66,9 @@ struct KeyRing: Sendable {
         }
     }
 
-    /// Publishes a key, with which tokens are signed from now on.
+    /// Publishes a key, and retires the older of the two published keys.
     ///
-    /// Retires the older key.
+    /// From now on, the new key signs tokens.
     mutating func rotate(to key: SigningKey) {
         retired.append(older)
         older = newer
@@ -80,7 +80,7 @@ struct KeyRing: Sendable {
         ([older, newer] + retired).first { $0.kid.hasSameBytes(as: kid) }
     }
 
-    /// Returns the claims of an ID token if a published or retired key of this ring signed it.
+    /// Returns the claims of an ID token; `nil` unless a published or retired key of this ring signed the token.
     func verifiedClaims(of token: String) -> JSON? {
         let parts = token.utf8.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
         guard token.utf8.count <= 16384, parts.count == 3, let header = Base64URL.decode(parts[0]),

@@ -1,7 +1,7 @@
-/// The keys with which every simulator starts, as base64 of PKCS #1.
+/// The keys with which every simulator starts, in base64 of PKCS #1.
 ///
-/// Because the keys are fixed, a demo's tokens survive a restart, and no start has to generate RSA keys, which takes
-/// long. The keys are public here, so only tests may trust them.
+/// Because the keys are fixed, a demo's tokens stay valid after a restart, and no start has to generate RSA keys, which
+/// takes long. The keys are public here, so only tests may trust them.
 enum KnownKeys {
     /// The published key that the first rotation retires.
     static let older = """

@@ -7,18 +7,19 @@ extension GraphSimulator {
         ///
         /// The simulated Facebook never sends it.
         public var key: String
-        /// The profile: Graph's names of fields (`name`, `email`, `age_range`, …) with values in Graph's form.
+        /// The user's profile: the fields of Graph's User node, such as `name`, `email` and `age_range`.
         ///
-        /// The account does not have a field that is absent here.
+        /// The values have the form in which Graph returns them. A user without an `email` here has no e-mail address
+        /// at Facebook.
         public var fields: JSON
-        /// The app-scoped user id for each app id.
+        /// The app-scoped ids of the user; the keys are the ids of apps.
         ///
-        /// For an app that is not listed, the id is derived from the key and the app. So two apps never get the same
-        /// id.
+        /// For an app that is not listed here, the simulator computes an id from the user's key and the app id. So the
+        /// user's ids for two apps differ.
         public var ids: [String: String]
-        /// The user's decisions about permissions.
+        /// The permissions that the user has granted, declined or revoked.
         ///
-        /// Any other permission counts as granted if a token has it.
+        /// If a token has a permission that is not listed here, the permission counts as granted.
         public var permissions: [Permission]
         /// The user's friends, by their keys in the simulator's data.
         public var friends: [String]
@@ -66,8 +67,8 @@ typealias Person = GraphSimulator.Person
 extension Person: Keyed {
     /// Returns the user's id for an app.
     ///
-    /// If the data does not contain the id, it is derived from the user's key and the app id, and has 17 digits, as
-    /// Facebook's present ids do.
+    /// If ``ids`` does not contain the app, the id is computed from the user's key and the app id. It then has 17
+    /// digits, like the ids that Facebook assigns today.
     public func id(for app: String) -> String {
         if let id = ids[app] { return id }
         return String(10_000_000_000_000_000 + SHA256.number(of: "\(key)\n\(app)") % 30_000_000_000_000_000)

@@ -35,7 +35,9 @@ enum TokenText {
         return app.id + "|" + String(decoding: text, as: UTF8.self)
     }
 
-    /// Returns the given number of random base64url characters, from which trace ids in responses are made.
+    /// Returns the given number of random characters of base64url.
+    ///
+    /// Trace ids in responses are made from these characters.
     static func trace(count: Int, using generator: inout some RandomNumberGenerator) -> String {
         text(count: count, from: base64URL, using: &generator)
     }

@@ -1,7 +1,7 @@
 extension GraphSimulator {
     /// The kind of a token.
     ///
-    /// It decides whether and why the token is invalid.
+    /// The kind decides whether a token is valid, and which error an invalid token causes.
     public enum TokenKind: String, Sendable, CaseIterable {
         /// Valid user tokens: `short` expires on a whole hour after one to two hours, `long` after 60 days, and `never`
         /// not at all.
@@ -11,12 +11,14 @@ extension GraphSimulator {
         /// The error subcodes are 463 (expired after 60 days), 460 (password changed), 458 (app removed), 466
         /// (invalidated by an API call) and 467 (logged out).
         case expired, passwordChanged, appRemoved, invalidated, loggedOut
-        /// User tokens whose user must first act at facebook.com (subcode 459), or has never confirmed the account
-        /// (464).
+        /// User tokens that are refused until the user acts at Facebook.
+        ///
+        /// For `checkpointed`, the user must log in at facebook.com (subcode 459). For `unconfirmed`, the user must
+        /// confirm the account (464).
         case checkpointed, unconfirmed
         /// A token that contains a malformed session (code 190 without subcode).
         case malformed
-        /// A valid user token of an app other than the requested one.
+        /// A valid user token that was issued to an app other than the one in the request to mint the token.
         case otherApp
         /// Valid tokens of a page, an app and a system user.
         ///
@@ -24,11 +26,9 @@ extension GraphSimulator {
         case page, app, systemUser
         /// A valid user token whose 90 days of data access have expired.
         case dataAccessExpired
-        /// A text that Graph cannot parse, and an `EAA…` text that Graph cannot decrypt.
+        /// Two invalid texts: one that Graph cannot parse, and an `EAA…` text that Graph cannot decrypt.
         case undecodable, undecryptable
-        /// A session-info token.
-        ///
-        /// It is usable only in a debugger.
+        /// A session-info token, which only a debugger can use.
         case debugOnly
     }
 
@@ -46,14 +46,15 @@ extension GraphSimulator {
         public var app: String
         /// The user to whom the token belongs, by the key in the simulator's data; `nil` for app tokens.
         public var person: String?
-        /// The permissions with which the token was issued; `nil` for the permissions that the user has granted at the
-        /// time of a request.
+        /// The permissions of the token.
+        ///
+        /// `nil` stands for the permissions that the user has granted at the time of a request.
         public var scopes: [String]?
         /// The time when the token was issued, in Unix seconds.
         public var issuedAt = 0
         /// The expiry of the token, in Unix seconds; 0 if the token never expires.
         public var expiresAt = 0
-        /// The Unix second from which the token cannot read fields that need a permission; 0 for never.
+        /// The Unix second from which the token can read only the public profile; 0 for never.
         public var dataAccessExpiresAt = 0
         /// The id of the page, for a page token.
         public var profileID: String?
@@ -79,7 +80,7 @@ extension GraphSimulator {
         public var text: String?
         /// The expiry of the token, in Unix seconds; `nil` for the default of the token's kind.
         public var expiresAt: Int?
-        /// The time from which the token cannot read fields that need a permission, in Unix seconds.
+        /// The Unix second from which the token can read only the public profile.
         ///
         /// `nil` stands for the default of the token's kind.
         public var dataAccessExpiresAt: Int?
@@ -145,7 +146,7 @@ extension Token {
         return json
     }
 
-    /// Changes the members of this token that the JSON of a control request contains.
+    /// Changes those members of this token that the JSON of a control request contains.
     mutating func apply(_ json: JSON) throws(DataError) {
         var reader = try JSONReader(json)
         kind = try reader.word("kind") ?? kind

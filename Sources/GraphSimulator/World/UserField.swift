@@ -1,6 +1,6 @@
 import Encodings
 
-/// A field of Graph's User node, with its required permission and the form of its value.
+/// A field of Graph's User node: its name, its kind, and the permission that it requires.
 struct UserField: Sendable {
     enum Kind: Sendable {
         /// A field with a plain value.
@@ -15,9 +15,9 @@ struct UserField: Sendable {
         ///
         /// Requests can add modifiers and an alias, and can select parts of the value.
         case edge
-        /// A field that apps may request and Graph never returns.
+        /// A field that apps may request, although Graph no longer returns it.
         ///
-        /// The simulator returns the field only if the user's data has it under `extra`.
+        /// The simulator returns the field only if the user's data contains it under `extra`.
         case withdrawn
     }
 
@@ -26,10 +26,10 @@ struct UserField: Sendable {
     /// The required permission; `nil` if any token may read the field.
     let permission: String?
 
-    /// The fields that Graph's User node has in the current versions.
+    /// The fields of Graph's User node in the current versions, with the withdrawn fields.
     ///
-    /// The withdrawn fields are those of Facebook's announcement of May 1st, 2018. Since then, responses lack these
-    /// fields, without an error (github.com/simi/omniauth-facebook/pull/311).
+    /// Facebook withdrew fields with its announcement of May 1st, 2018. Since then, requests for them succeed, but the
+    /// responses do not contain them (github.com/simi/omniauth-facebook/pull/311).
     private static let all: [UserField] = [
         (nil, .scalar, ["id", "token_for_business"]), (nil, .edge, ["permissions", "ids_for_business"]),
         (
@@ -64,7 +64,7 @@ struct UserField: Sendable {
         all.first { $0.name.hasSameBytes(as: name) }
     }
 
-    /// Whether this field of a profile may have this value.
+    /// Whether a user's data may contain this value for this field.
     func accepts(_ value: JSON) -> Bool {
         switch name {
         case "id", "friends", "permissions", "ids_for_business": false
@@ -93,9 +93,9 @@ struct UserField: Sendable {
 }
 
 extension GraphSimulator {
-    /// A field of users that Graph once had.
+    /// A field of Graph's User node that Facebook has removed.
     ///
-    /// From some version on, requests for the field get error 12.
+    /// From the version of the removal on, requests for the field get error 12.
     public struct RemovedField: Sendable, Equatable {
         /// The field's name in Graph.
         public internal(set) var name: String

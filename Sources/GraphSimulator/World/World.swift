@@ -9,8 +9,8 @@ protocol Keyed: Sendable {
 
     /// Parses an item.
     ///
-    /// `key` is the item's key if it is outside the JSON, such as in the path of a control request. `nil` means that
-    /// the JSON contains the key.
+    /// If the JSON does not contain the item's key, `key` is this key, such as from the path of a control request.
+    /// Otherwise `key` is `nil`.
     init(json: JSON, path: String, key: String?) throws(DataError)
 
     /// Throws an error if the item refers to another item that does not exist.
@@ -26,7 +26,7 @@ extension Keyed {
 extension Array where Element: Keyed {
     /// Makes an array of the items in a data file.
     ///
-    /// Refuses duplicate keys.
+    /// - Throws: ``DataError`` if two items have the same key.
     init(_ elements: [Element], path: String) throws(DataError) {
         self = []
         for (index, element) in elements.enumerated() {
@@ -59,14 +59,14 @@ extension Array where Element: Keyed {
 struct World: Sendable {
     var apps: [App]
     var people: [Person]
-    /// The access tokens; the key of each is the token's text.
+    /// The access tokens by their texts.
     ///
-    /// Only ASCII texts of at most ``maximumTokenLength`` bytes are stored and looked up. So hashing a text is cheap,
-    /// whatever a client sends.
+    /// Only ASCII texts of at most ``maximumTokenLength`` bytes are stored and looked up. So the hashing of a text is
+    /// cheap, even if a client sends a very long one.
     var tokens: [String: Token] = [:]
-    /// The authorization codes; the key of each is the code's text.
+    /// The authorization codes by their texts.
     ///
-    /// Used codes stay, since Graph has different errors for a used code and for an unknown one.
+    /// Used codes are kept, since Graph has different errors for a used code and for an unknown one.
     var codes: [String: AuthorizationCode] = [:]
     var removedFields = RemovedField.known
     /// The keys that sign ID tokens.
@@ -100,7 +100,9 @@ struct World: Sendable {
         }
     }
 
-    /// Returns the app with that id, by default the first one.
+    /// Returns the app with the given id; the first app if the id is `nil`.
+    ///
+    /// - Throws: ``DataError`` if there is no such app.
     func requireApp(_ id: String?) throws(DataError) -> App {
         guard let app = id.map({ apps[$0] }) ?? apps.first else {
             throw DataError(path: "app", reason: id.map { "no app \($0)" } ?? "there is no app")
@@ -108,7 +110,9 @@ struct World: Sendable {
         return app
     }
 
-    /// Returns the user with that key, by default the first one.
+    /// Returns the user with the given key; the first user if the key is `nil`.
+    ///
+    /// - Throws: ``DataError`` if there is no such user.
     func requireUser(_ key: String?) throws(DataError) -> Person {
         guard let person = key.map({ people[$0] }) ?? people.first else {
             throw DataError(path: "person", reason: key.map { "no person \"\($0)\"" } ?? "there is no person")
@@ -191,7 +195,9 @@ struct World: Sendable {
         }
     }
 
-    /// Returns the first app that is not the given one; adds such an app if there is none.
+    /// Returns the first app other than the given one.
+    ///
+    /// If there is no such app, this method adds one.
     private mutating func otherApp(than app: App) -> App {
         if let other = apps.first(where: { $0.id != app.id }) { return other }
         let stranger = App(

@@ -2,26 +2,26 @@ import Limiting
 import NIOConcurrencyHelpers
 import NIOCore
 
-/// The limits of the resources that the clients of a listener may use together, and how much each client uses.
+/// Limits the resources that the clients of a listener use, and counts how much each client uses.
 ///
 /// The resources are connections, further requests of HTTP/2 connections, and waiting bytes. A byte waits until the
-/// rest of its request arrives, or until the client reads the response. An HTTP/1.1 connection has one request under
-/// way. An HTTP/2 connection may have more, and all but the first count as further requests. There may be a quarter as
-/// many further requests as connections, both for one source (a client's network address) and for the listener.
+/// rest of its request arrives, or until the client reads the response. An HTTP/1.1 connection handles one request at a
+/// time. An HTTP/2 connection may handle several; all but the first count as further requests. A source (a client's
+/// network address) may have a quarter as many further requests as connections, and so may the whole listener.
 ///
-/// Without these limits, clients would decide how much memory the process uses. A client needs some bytes to send the
-/// headers of a request, and the service needs thousands of times as many to handle the request.
+/// Without these limits, clients would decide how much memory the process uses. A client can send the headers of a
+/// request in some bytes, and the service needs thousands of times as many to handle the request.
 final class ConnectionBudget: Sendable {
     /// The number of bytes that count for a request that is being handled: for its channel, its handlers and its task.
     static let request = 40 * 1024
-    /// How many times as many connections, requests and bytes a whole network may use as a single source.
+    /// A network may use this many times as many connections, requests and bytes as a single source.
     ///
     /// The network of an IPv6 address is its /48, which belongs to one customer of a network provider.
     static let sourcesOfNetwork = 2
-    /// A single source may use the number of free bytes divided by this number.
+    /// The bytes that a single source uses may be at most the number of free bytes, divided by this number.
     ///
-    /// A source alone may therefore use a quarter of all bytes. When a few sources use as many bytes as they may, there
-    /// is still room for the next source.
+    /// A source that is alone may therefore use a quarter of all bytes. Even if some sources use as many bytes as they
+    /// may, some bytes remain for the next source.
     static let partOfSource = 3
     /// The number of bytes of an incomplete request that a connection may keep without counting them.
     ///
@@ -40,7 +40,8 @@ final class ConnectionBudget: Sendable {
         case source(UInt64)
         case network(UInt64)
 
-        /// How many times as many resources this client may use as a single source: more than 1 only for a network.
+        /// The factor by which the limits of a source are multiplied for this client; it is 1 unless the client is a
+        /// network.
         var share: Int {
             switch self {
             case .source: 1
@@ -120,9 +121,9 @@ final class ConnectionBudget: Sendable {
         }
     }
 
-    /// Reserves memory for a number of bytes, unless too few bytes are free.
+    /// Counts a number of bytes as used, unless too few bytes are free.
     ///
-    /// - Returns: Whether the bytes were reserved.
+    /// - Returns: Whether the bytes were counted.
     func take(_ count: Int, for source: LimitedSource?) -> Bool {
         state.withLockedValue { state in
             let holders = Self.holders(source)
@@ -159,7 +160,7 @@ final class ConnectionShare {
     private var bytes = 0
     /// The number of HTTP/2 requests under way.
     ///
-    /// The listener's budget counts all but one of them, since the connection itself counts for one.
+    /// The listener's budget counts all of them but one, since the first is included in the connection.
     private var requests = 0
     private var isOver = false
 
@@ -248,7 +249,9 @@ struct ConnectionCharge {
     }
 }
 
-/// How a listener finds the source (the client's network address) for which a connection is counted.
+/// How a listener finds the source of a connection (the client's network address).
+///
+/// The listener counts the connection for this source.
 enum ConnectionSource {
     /// The address of the peer.
     case peer

@@ -9,9 +9,9 @@ final class ReplyTimes: ChannelOutboundHandler {
     typealias OutboundIn = HTTPResponsePart
     typealias OutboundOut = HTTPResponsePart
 
-    /// The maximum size, in bytes, of the pieces in which the body of a response is written.
+    /// The size, in bytes, of the pieces into which a long body of a response is split.
     ///
-    /// A piece that has been written to the network shows that the client is still reading.
+    /// Each piece that is written to the network shows that the client is still reading.
     private static let piece = 16_384
 
     private let limit: TimeAmount?
@@ -73,9 +73,9 @@ final class ReplyTimes: ChannelOutboundHandler {
         context.write(part, promise: written)
     }
 
-    /// Reserves memory for the response bytes that still wait, once the event loop has done its other work.
+    /// Counts the memory of responses that still wait, once the event loop has done its other work.
     ///
-    /// Most responses have been written by then, and reserve nothing. If too few bytes are free, the connection is
+    /// Most responses have been written by then, and nothing is counted. If too few bytes are free, the connection is
     /// closed.
     private func look(_ context: ChannelHandlerContext) {
         guard !isLooking else { return }

@@ -1,14 +1,14 @@
 import NIOCore
 import NIOHTTP1
 
-/// Limits how long a request may take to arrive, and how many bytes it may have other than its body.
+/// Limits how long a request may take to arrive, and how many bytes it may have in addition to its body.
 ///
 /// The first request must end within the time limit after the connection opens (decision D9). Each later request must
 /// end within the time limit after its first byte. The idle timeout limits the wait between two requests.
 ///
-/// The handler is in front of the HTTP parser, since the parser does not report some bytes: incomplete headers, chunk
-/// extensions, blank lines and white space. The parser also keeps all bytes that follow a request for a protocol
-/// upgrade.
+/// The handler receives the bytes before the HTTP parser, which does not report some of them: incomplete headers, chunk
+/// extensions, blank lines and white space. If a request asks for a protocol upgrade, the parser also keeps all bytes
+/// that follow the request.
 final class RequestArrival: ChannelInboundHandler, RemovableChannelHandler {
     typealias InboundIn = ByteBuffer
     typealias InboundOut = ByteBuffer
@@ -17,7 +17,7 @@ final class RequestArrival: ChannelInboundHandler, RemovableChannelHandler {
     ///
     /// It covers the request line, the headers, and the framing of a chunked body.
     static let framing = 65_536
-    /// How many more framing bytes a request may have for each byte of its body, beyond `framing`.
+    /// For each byte of its body, a request may have this many more bytes of framing than `framing` allows.
     ///
     /// The number suffices even for a chunked body in which each chunk has a single byte.
     static let framingOfByte = 8
@@ -27,7 +27,7 @@ final class RequestArrival: ChannelInboundHandler, RemovableChannelHandler {
     private let limit: TimeAmount
     private var timer: Scheduled<Void>?
     private var isArriving = true
-    /// How many bytes other than the body the request may still have.
+    /// The number of bytes that the request may still have in addition to its body.
     ///
     /// If the number falls below zero, the request is refused and the connection ends.
     private var left = framing

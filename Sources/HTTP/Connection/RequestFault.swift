@@ -4,9 +4,9 @@ import NIOHTTP1
 
 /// A defect of a request that is independent of the requested resource.
 ///
-/// The response must come in the order of the connection's requests, and must have the form of all error responses. So
+/// The error response must come in the order of the connection's requests, and must look like all error responses. So
 /// the connection handler replaces the faulty request by one whose path is the name of the fault. The router then
-/// responds with the error. No client can send such a path, because real paths begin with a slash.
+/// responds to it with the error. No client can send a path that names a fault, because real paths begin with a slash.
 enum RequestFault: String, CaseIterable {
     case host, target, longTarget, framing, length, largeHead, unreadable
 

@@ -7,7 +7,7 @@ extension HTTPRequestHead {
     /// RFC 9112 §3 asks servers to support request lines of at least 8000 bytes.
     static let longestTarget = 8000
 
-    /// Normalizes the target and the headers for the later handlers, or returns the request's fault.
+    /// Normalizes the target and the headers for the later handlers; or returns the fault of an invalid request.
     ///
     /// Afterwards the target is a path, or `*`. `Host` is the host that the request names, in the target or in a
     /// header. `Connection` is `close` if the service reads no further request from the connection. `Expect` is present

@@ -1,7 +1,7 @@
 /// The addresses of this service that a browser opens on the way to a dialog and back.
 ///
-/// The client's protocol decides the form of the addresses. All have the same host, since the browser's cookie is for
-/// that host alone.
+/// The form of the addresses depends on the client's protocol. All addresses have the same host, since the browser
+/// sends the login's cookie only to that host.
 package struct DialogAddresses: Sendable {
     /// Returns the address of this service's page that leads to the provider's dialog.
     ///

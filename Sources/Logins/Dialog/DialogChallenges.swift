@@ -27,7 +27,7 @@ package struct DialogChallenges: Sendable {
     /// The seconds for which an app's dialogs are opened without a PKCE challenge, after the provider has lost a
     /// challenge.
     ///
-    /// A provider that has lost the challenge of a dialog refuses the authorization code of that dialog.
+    /// The provider sometimes loses the challenge of a dialog. It then refuses the authorization code of that dialog.
     static let lostChallengeSeconds: Int64 = 3600
 
     /// Returns whether an app's login dialogs are opened with a PKCE challenge.
@@ -48,9 +48,8 @@ package struct DialogChallenges: Sendable {
         }
     }
 
-    /// Records that a provider has lost the PKCE challenge of a login dialog.
-    ///
-    /// Such a provider refuses the authorization code of the dialog.
+    /// Records that a provider has lost the PKCE challenge of a login dialog, and so refused the dialog's authorization
+    /// code.
     package func noteLostChallenge(
         of app: ProviderAppID,
         at provider: any DialogOffering,

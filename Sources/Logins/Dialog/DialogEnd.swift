@@ -13,12 +13,13 @@ enum DialogEnd: Sendable {
     /// A page passes the user object to the window that opened the page, if that window has this origin.
     case popup(origin: String)
 
-    /// Chooses how a login ends.
+    /// Chooses how a login returns its result to the client: by a redirect, or to a popup's opener.
     ///
-    /// Each address in the request must equal an address in the operator's list byte for byte. An unlisted address has
-    /// no fallback (T-72). A client that sends a challenge expects a login code, so its login ends with a redirect.
+    /// Each address in the request must equal an address in the operator's list byte for byte. An unlisted return URL
+    /// is refused; no listed URL takes its place (T-72). A client that sends a challenge expects a login code, so its
+    /// login ends with a redirect.
     ///
-    /// - Throws: `malformed_request` for an unlisted address; `provider_not_configured` if the lists are empty.
+    /// - Throws: `malformed_request` for an unlisted return URL; `provider_not_configured` if the lists are empty.
     init(_ request: DialogRequest, returnURLs: [String], allowedOrigins: [String]) throws(Failure) {
         if let page = request.accountPage {
             self = .redirect(to: page, codeChallenge: nil)
@@ -75,7 +76,7 @@ enum DialogEnd: Sendable {
         return Digest.sha256(kept.reveal()).isEqualInConstantTime(to: hash)
     }
 
-    /// Returns where the browser goes after a failure of the login.
+    /// Returns the outcome that takes a failure of the login to the client.
     func failed(_ failure: Failure) -> DialogOutcome {
         switch self {
         case .redirect(let url, _): .redirect(to: url, .failure(failure))
@@ -91,12 +92,12 @@ enum DialogEnd: Sendable {
         }
     }
 
-    /// Returns the end of a login by a redirect to an address, with the client's PKCE challenge.
+    /// Returns how the login ends: by a redirect to the given address.
     ///
     /// Any app on a device may claim the custom URL scheme of another app, and so receive the login code (RFC 8252
-    /// §8.1). With a challenge, the code is worthless to that app.
+    /// §8.1). So a custom scheme requires a PKCE challenge, with which the code is worthless to the other app.
     ///
-    /// - Throws: `malformed_request` for a custom scheme if the client sent no challenge.
+    /// - Throws: `malformed_request` if the address has a custom scheme and the client sent no challenge.
     private static func redirect(to url: String, by request: DialogRequest) throws(Failure) -> DialogEnd {
         let isWeb = ["https://", "http://"].contains { url.utf8.starts(with: $0.utf8) }
         guard isWeb || request.codeChallenge != nil else {

@@ -49,9 +49,9 @@ package final class DialogFactors: Sendable {
         self.clock = clock
     }
 
-    /// Returns a failure that contains the pending login, if the login needs a second factor; nil otherwise.
+    /// Returns the failure that reports that a login needs a second factor; nil if the login needs none.
     ///
-    /// This method is for logins that end with a redirect.
+    /// The failure contains the pending login. This method is for logins that end with a redirect.
     func demand(
         of login: VerifiedLogin,
         by client: LoginClient,

@@ -99,10 +99,9 @@ struct DialogPlan: Sendable {
         invitation = InvitationToken(hashText: object[Key.invitation]?.string)
     }
 
-    /// Returns whether the plan is for the given provider, and the operator still allows the place to which the login
-    /// returns.
+    /// Returns whether the plan is for the given provider, and the operator still allows the target of the login.
     ///
-    /// That place is a return URL, the origin of a popup's opener, or the account page. Since the login began, the
+    /// The target is a return URL, the origin of a popup's opener, or the account page. Since the login began, the
     /// operator may have removed the URL or the origin from the lists, or disabled the account page.
     func isListed(by application: Application, at provider: any DialogOffering) -> Bool {
         guard self.provider == provider.name else { return false }

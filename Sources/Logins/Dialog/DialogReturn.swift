@@ -22,8 +22,8 @@ package enum DialogOutcome: Sendable {
 extension DialogOutcome {
     /// The outcome of the login; nil while the login goes on.
     ///
-    /// A login that ends with a login code goes on until the client exchanges the code. The exchange reports the
-    /// outcome.
+    /// If the client got a login code, the login goes on until the client exchanges the code. The exchange then reports
+    /// the outcome.
     fileprivate var login: Result<LoginResult, Failure>? {
         switch self {
         case .popup(_, let result): result
@@ -137,10 +137,11 @@ extension LoginDialog {
         }
     }
 
-    /// Returns a question that asks the user for a second factor, if the login has failed only because it needs the
-    /// factor.
+    /// Asks the user for a second factor, if the login has failed only because it needs the factor.
     ///
     /// Returns any other outcome unchanged.
+    ///
+    /// - Returns: The question for the user. If no factor can help, the failure of the login.
     private func asking(
         _ outcome: DialogOutcome,
         of state: DialogState,
@@ -208,7 +209,7 @@ extension LoginDialog {
 }
 
 extension LoadedApplication {
-    /// Returns the provider whose dialog a browser opens, or from whose dialog a browser returns.
+    /// Returns the provider with the given name, which must have a login dialog.
     ///
     /// This does not check whether the operator has disabled logins by the provider.
     ///

@@ -20,8 +20,8 @@ extension LoginDialog {
     ///
     /// The browser has opened a URL of this service that contains the ticket, which is the client's request.
     ///
-    /// If the browser already has a cookie from another dialog, it keeps that cookie, so that the other dialog can end,
-    /// too.
+    /// If the browser already has a cookie from another dialog, the new dialog uses the same cookie. So the browser can
+    /// end both dialogs.
     ///
     /// - Parameters:
     ///   - ticket: The ticket as received.

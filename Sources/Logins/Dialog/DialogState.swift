@@ -11,7 +11,7 @@ struct DialogState: EncryptedInTransit {
     let codeVerifier: Secret?
     /// The SHA-256 of the cookie of the browser that opened the dialog; nil if the client sent a challenge instead.
     let browser: [UInt8]?
-    /// The time, in Unix seconds, until which the browser may return.
+    /// The expiry of the state, in Unix seconds.
     let endsAt: Int64
 
     /// The seconds that a user may spend in the provider's dialog.

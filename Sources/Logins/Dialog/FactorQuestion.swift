@@ -22,7 +22,7 @@ package struct FactorQuestion: Sendable {
     package let step: Step
     /// The error that the user's last answer caused.
     package let problem: Failure?
-    /// The target of the browser when the login ends: an address of the client, or the origin of the window that opened
+    /// Where the result of the login goes: to a return URL of the client, or to the window with this origin that opened
     /// the popup.
     package let end: End
     /// The new lifetime, in seconds, of the cookie in the browser; nil if the login needs no cookie.

@@ -39,9 +39,10 @@ package struct LoginCodes: Sendable {
         return code.secret
     }
 
-    /// Returns the verified login that a login code stands for, with the mapping from the beginning of the login.
+    /// Uses up a login code, and returns the verified login that the code stands for.
     ///
-    /// The code is used up in every case. After a wrong verifier, there is no second attempt.
+    /// The login includes the mapping that the client sent at the beginning. The code is used up even if the client's
+    /// PKCE verifier is wrong.
     func redeem(
         loginCode: Secret,
         codeVerifier: Secret?,

@@ -9,8 +9,8 @@ import Store
 extension LoginDialog {
     /// Decrypts the `state` in a dialog's response, and uses it up if the response has a code.
     ///
-    /// A response with an error is not recorded in the database, so the browser may repeat the request. A request from
-    /// another browser does not use up the `state` either, so the browser that began the login may still end it.
+    /// A response with an error does not use up the `state`, so the browser may repeat the request. A request from
+    /// another browser does not use it up either, so the browser that began the login may still end it.
     ///
     /// - Parameters:
     ///   - answer: The provider's response, in the browser's request.

@@ -4,7 +4,9 @@ package import Encodings
 import Mapping
 package import Providers
 
-/// A login that the provider has verified, kept until the client exchanges the login code or sends a second factor.
+/// A login that the provider has verified.
+///
+/// The service keeps it until the client exchanges the login code or sends a second factor.
 package struct VerifiedLogin: Sendable {
     package let result: AuthenticationResult
     /// The client's mapping from the beginning of the login.

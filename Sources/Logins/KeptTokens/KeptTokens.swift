@@ -35,9 +35,10 @@ extension MasterKeys {
 }
 
 extension ChangeAuthor {
-    /// Returns the author that the audit log names for a change that a provider's request causes.
+    /// Returns the author, for the audit log, of a change that a provider caused.
     ///
-    /// The name of the author is `provider:` and the provider's name. No operator's name has a colon.
+    /// The name of the author is `provider:` with the provider's name. It cannot be an operator's name, which never has
+    /// a colon.
     package static func provider(_ name: ProviderName, by call: String) -> ChangeAuthor {
         ChangeAuthor(name: "provider:\(name)", source: call)
     }

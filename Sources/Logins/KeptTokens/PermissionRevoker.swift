@@ -50,12 +50,12 @@ package struct PermissionRevoker: Sendable {
     /// A client waits for these requests, and the service cannot repair their failure.
     private static let timeout = Duration.seconds(5)
 
-    /// Asks the providers to withdraw the permissions of tokens that the service no longer keeps.
+    /// Asks the providers to withdraw the permissions that a user granted to the operator's apps.
     ///
     /// - Parameters:
-    ///   - tokens: The tokens as they were stored.
+    ///   - tokens: The provider tokens, which the service no longer keeps. They authenticate the requests.
     ///   - user: The former owner of the tokens.
-    ///   - loaded: The application. Its app secrets authenticate the requests to the provider.
+    ///   - loaded: The application. Its app secrets authenticate the requests, too.
     ///   - actor: The actor for the audit log.
     /// - Returns: The result for each token; empty if no token was kept.
     package func revokePermissions(

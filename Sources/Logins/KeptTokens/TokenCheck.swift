@@ -12,7 +12,7 @@ package enum CheckResult: Sendable {
     case refreshed(RefreshedUser)
     case revoked(sessionsEnded: Int)
     case dropped
-    /// The token was for an app that the application no longer has. The token was deleted.
+    /// The token was deleted, since the application no longer has the app that the token was issued for.
     case forgotten
     /// The check had no result. A later check follows.
     case postponed
@@ -140,11 +140,11 @@ package struct TokenCheck: Sendable {
         return Reading(verdict: verdict, provider: identity.key.provider, fields: fields, loaded: loaded)
     }
 
-    /// Writes the result of `read` to the database: the profile, or the consequences of an invalid token.
+    /// Writes the result of `read` to the database: the profile; or, for an invalid token, that the token no longer
+    /// counts.
     ///
     /// - Returns: The user after the write; nil if a login has brought another token in the meantime.
-    /// - Throws: The error that a login with the token would have. Before that, the method writes the consequences for
-    ///   the identity, such as its revocation.
+    /// - Throws: The error of a login with this token, after the revocation or deletion of the token is written.
     package func write(
         _ reading: Reading,
         of identity: KeptIdentity,
@@ -208,7 +208,8 @@ package struct TokenCheck: Sendable {
         )
     }
 
-    /// Returns the fields that the stored mapping reads, if the profile is due to be fetched again; nil otherwise.
+    /// Returns the list of profile fields to fetch for the stored mapping; nil if the profile is not due to be fetched
+    /// again.
     private func fieldsDue(of asking: Asking, now: Int64) -> String? {
         guard let hours = asking.policy.refreshHours, !asking.identity.isDisabled,
             now.subtractingReportingOverflow(asking.identity.refreshedAt).partialValue >= hours * 3600
@@ -338,7 +339,7 @@ extension LoadedApplication {
 
 /// The wait before a kept token is checked again, after a check without a result.
 ///
-/// The wait is as long as the check has been overdue, so each failed check doubles that time.
+/// The wait is as long as the time since the check was due. So it doubles with each failed check.
 enum CheckBackoff {
     /// Returns the seconds until the next check, which depend on the reason why the last check failed.
     ///

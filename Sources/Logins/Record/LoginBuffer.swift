@@ -19,7 +19,7 @@ package struct LoginBuffer: Sendable {
     /// The number of logins that `counts` does not include, because `counts` already has `maxCounts` entries.
     private var uncounted: Int64 = 0
 
-    /// Rows and counts that one write contains.
+    /// The rows and counts of logins that one write to the database takes from the buffer.
     package struct Batch: Sendable {
         package var records: [LoginRecord]
         package var counts: [LoginKind: LoginCount]
@@ -41,11 +41,12 @@ package struct LoginBuffer: Sendable {
         if let leftOut = turn.add(record) { leave(leftOut) }
     }
 
-    /// Ends a turn: a period in which the buffer accepts a limited number of refused logins.
+    /// Ends a turn of the buffer: a period in which it accepts a limited number of refused logins.
     ///
     /// If too many rows wait for the database, drops some of them.
     ///
-    /// - Returns: The number of logins in the turn that were not counted, because the buffer has too many counts.
+    /// - Returns: The number of logins since the last call that are missing in the counts, because the buffer has too
+    ///   many counts.
     package mutating func endTurn() -> Int64 {
         waiting += turn.records
         turn = LoginSample(max: maxPerTurn)
@@ -114,11 +115,10 @@ package struct LoginBuffer: Sendable {
 
 /// Rows of the logins in one turn of the buffer: all successful logins, and a limited number of refused ones.
 ///
-/// A flood of refused logins hides neither a successful login nor the refused logins of other applications and sources.
-/// When the limit is reached, a further refused login takes the place of another one: of the application with the most
-/// rows and, in that application, of the source with the most rows. It does so only if that application, or that
-/// source, has at least two rows more than the application, or the source, of the further login. Otherwise, the further
-/// login is dropped.
+/// When the limit is reached, the next refused login replaces a row of the application with the most rows; within that
+/// application, a row of the source with the most rows. This requires that the application, or the source, of the
+/// replaced row has at least two rows more than that of the new login. Otherwise, the new login is dropped. So a flood
+/// of refused logins never hides a successful login, or the refused logins of other applications and sources.
 struct LoginSample: Sendable {
     private let max: Int
     private var kept = 0
@@ -193,7 +193,7 @@ private struct RefusedLogins: Sendable {
 }
 
 extension LoginRecord {
-    /// Whether the log always gets a row of this login, even during a flood of logins.
+    /// Whether the buffer keeps a row of this login even during a flood of logins.
     ///
     /// This applies to each successful login. It also applies to each login that lacks only the second factor: its
     /// sender has an account or a stolen password, so an attacker cannot send many of them.

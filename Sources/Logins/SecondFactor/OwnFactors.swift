@@ -12,7 +12,7 @@ package enum FactorHolderClaim: Sendable {
     case pending(String)
 }
 
-/// The result of confirming a new factor.
+/// The result of a request that confirms a new factor.
 package enum EnrolledFactor: Sendable {
     /// The factor that a user with a session has enrolled, with recovery codes if it is the first factor.
     case added(Factor, recoveryCodes: [Secret])
@@ -93,9 +93,9 @@ package final class OwnFactors: Sendable {
         return try await enrolment.begin(wish, for: owner, from: source, in: loaded)
     }
 
-    /// Enrols a factor that the user has confirmed.
+    /// Enrols a factor with the user's confirmation, such as a one-time code.
     ///
-    /// If a login waits for the factor, finishes the login.
+    /// If a login waits for the factor, the login is finished, too.
     ///
     /// The service tells the user by a mail. If the user enrolled the factor in a session, the mail has a link that
     /// restores the former factors.
@@ -264,9 +264,9 @@ package final class OwnFactors: Sendable {
         }
     }
 
-    /// Returns the user who must enrol a factor to finish a pending login.
+    /// Decrypts a pending login, and returns it together with the user who must enrol a factor to finish it.
     ///
-    /// - Throws: `pending_login_invalid`.
+    /// - Throws: `pending_login_invalid`, also if the pending login does not require the user to enrol a factor.
     func owner(
         by text: String,
         keyLabel: String?,
@@ -286,7 +286,7 @@ package final class OwnFactors: Sendable {
         return (owner, pending)
     }
 
-    /// Returns recovery codes for a user who enrols a factor; nil if the application does not allow recovery codes.
+    /// Creates recovery codes for a user who enrols a factor; nil if the application does not allow recovery codes.
     func recoveryCodes(of user: ObjectID, in loaded: LoadedApplication) -> (shown: [Secret], factor: NewFactor)? {
         loaded.application.settings.secondFactor.allows(.recoveryCode) ? enrolment.recoveryCodes(of: user) : nil
     }

@@ -7,7 +7,7 @@ package import Store
 
 /// The client of a login.
 ///
-/// Only this client can finish the login if it becomes pending.
+/// If the login becomes pending, only this client can finish it.
 package struct LoginClient: Sendable {
     /// The label of the API key in the client's requests; nil if the host name identifies the application instead.
     package let keyLabel: String?
@@ -33,7 +33,8 @@ package enum FirstFactor: Sendable {
 
 /// An operation that waits for a second factor, such as a login.
 ///
-/// The service stores nothing: the client gets the encrypted operation, and sends it back together with the factor.
+/// The service does not store the operation: the client gets it in encrypted form, and sends it back together with the
+/// factor.
 struct PendingLogin: EncryptedInTransit {
     enum Purpose: Sendable {
         /// A login.
@@ -42,7 +43,7 @@ struct PendingLogin: EncryptedInTransit {
         case passkey
         /// A step-up of a session. The value is the SHA-256 of the session token.
         case reauthentication([UInt8])
-        /// A new password that a user sets by a mailed link. The value is the SHA-256 of the link's token.
+        /// A password reset by a mailed link. The value is the SHA-256 of the link's token.
         case link([UInt8])
     }
 
@@ -62,8 +63,8 @@ struct PendingLogin: EncryptedInTransit {
     let previousToken: SessionToken?
     /// The time at which the operation began.
     ///
-    /// For a login with a first factor, it is the time, by the database's clock, of the attempt to write the login.
-    /// Otherwise, it is the time by the clock of this instance.
+    /// For a login that has a first factor, this is the time at which the write of the login began, by the clock of the
+    /// database. For all other operations, the clock is that of this instance.
     let begunAt: StoreMoment
     let endsAt: Int64
 

@@ -35,16 +35,16 @@ package final class PendingLogins: Sendable {
 
     /// Adds a pending login and the user's factors to the failure of a login that needs a second factor.
     ///
-    /// A client learns only those details of the factors that it may know after the first factor.
+    /// The failure shows only those details of the factors that a client may know after the first factor.
     ///
     /// - Parameters:
     ///   - failure: The failure of the login's write.
     ///   - firstFactor: The first factor of the login.
     ///   - client: The client of the login.
     ///   - previousToken: The session that the client had before the login.
-    ///   - began: The beginning of the write. Later changes of the account count as changes after the first factor.
+    ///   - began: The time at which the write of the login began. The pending login counts as begun at this time.
     ///   - loaded: The application.
-    /// - Returns: The failure with the pending login. Any other failure is returned unchanged.
+    /// - Returns: The failure with the pending login; or the unchanged failure, if it has another reason.
     /// - Throws: `store_unavailable` and similar errors if the factors cannot be read.
     package func putOff(
         _ failure: Failure,
@@ -76,7 +76,7 @@ package final class PendingLogins: Sendable {
 
     /// Begins a password reset that must wait for a second factor.
     ///
-    /// The user has opened a mailed link that sets a new password.
+    /// The user has opened a mailed link, but has not set the new password yet.
     package func begun(
         forLink tokenHash: [UInt8],
         of user: ObjectID,
@@ -97,7 +97,7 @@ package final class PendingLogins: Sendable {
         return PendingLink(pending: pending, text: encrypted(pending, of: application.id))
     }
 
-    /// Decrypts a password reset that waits for a second factor, and that a mailed link has begun.
+    /// Decrypts a password reset that waits for a second factor, after the user has opened a mailed link.
     ///
     /// Only the client that began the reset can continue it.
     ///
@@ -176,7 +176,7 @@ package final class PendingLogins: Sendable {
     }
 }
 
-/// A password reset that waits for a second factor, and that a mailed link has begun.
+/// A password reset that waits for a second factor, after the user has opened a mailed link.
 package struct PendingLink: Sendable {
     let pending: PendingLogin
     /// The encrypted password reset, which the client sends back together with the second factor.
@@ -200,7 +200,7 @@ extension FirstFactor {
 }
 
 extension Failure {
-    /// Whether the login failed only because it needs a second factor.
+    /// Whether the login failed only because the user must present or enrol a second factor.
     package var isPutOff: Bool { reason == .secondFactorRequired || reason == .secondFactorEnrolmentRequired }
 
     static let pendingInvalid = Failure(

@@ -241,8 +241,8 @@ package final class SecondFactor: Sendable {
 
     /// Checks the second factor of a request, and returns the factor.
     ///
-    /// If the request is a retry and the session of the first request exists, the factor is not checked again: the
-    /// first request has used it up.
+    /// If the request is a retry, and the session of the first request exists, returns the factor unchecked: the first
+    /// request has used up the factor.
     private func shown(
         by answer: FactorAnswer,
         of user: ObjectID,
@@ -267,8 +267,8 @@ package final class SecondFactor: Sendable {
         return (checked.shown, checked.guess)
     }
 
-    /// Returns whether an earlier request under the same `Idempotency-Key` has finished the login, and its session is
-    /// live.
+    /// Returns whether the request is a retry: an earlier request under the same `Idempotency-Key` has finished the
+    /// login, and the session of that login is still live.
     ///
     /// - Throws: `idempotency_key_reused` if a different request under that key has finished the login.
     func isRepetition(
@@ -424,7 +424,9 @@ package final class SecondFactor: Sendable {
         return LoginResult(user: user, token: token, created: false)
     }
 
-    /// Runs the part of a login that follows the second factor, and reports the outcome as that of the login.
+    /// Calls `body`, which finishes a login with the second factor, and reports the outcome of the login.
+    ///
+    /// - Throws: The error of `body`, marked as logged, so that no other code logs it again.
     func telling(
         of firstFactor: FirstFactor,
         in loaded: LoadedApplication,
@@ -462,7 +464,8 @@ extension PendingLogin {
 
     /// Returns the record by which the database marks the pending login as used.
     ///
-    /// If the user's consent at the provider is revoked after the login became pending, the pending login is refused.
+    /// The record has the time at which the login became pending. If the user's consent at the provider is revoked
+    /// after that time, the login is refused.
     func once(by answer: FactorAnswer, _ random: RandomSource) -> SingleUse {
         .pendingLogin(hash, begunAt: begunAt, owner: answer.idempotencyKey?.owner ?? random.bytes(16))
     }

@@ -1,11 +1,10 @@
 package import Domain
 
-/// What a mail is about, with the values that its template shows.
+/// The subject matter of a mail, with the values that its template shows.
 ///
-/// The values `name` are names that users have chosen. A mail omits the name if a mail program would turn it into a
-/// link.
+/// `name` is a name that the user has chosen. The mail leaves it out if a mail program would turn it into a link.
 package enum Mail: Sendable {
-    /// A link to set a new password, and its lifetime.
+    /// A link with which the user sets a new password, and the lifetime of the link.
     case passwordReset(link: Secret, minutes: Int, name: String?)
     /// A link to confirm the user's e-mail address, and the lifetime of the link.
     case emailConfirmation(link: Secret, hours: Int, name: String?)
@@ -29,8 +28,9 @@ package enum Mail: Sendable {
     ///
     /// The link, if there is one, undoes this change and all later changes. The link expires after `days` days.
     case loginMethodRemoved(provider: String?, link: Secret?, days: Int, name: String?)
-    /// A one-time code for a login or, if `enrols` is true, for the enrolment of a second factor; and the code's
-    /// lifetime.
+    /// A one-time code and its lifetime.
+    ///
+    /// If `enrols` is true, the code is for the enrolment of a second factor. Otherwise it is for a login.
     case factorCode(code: Secret, minutes: Int, enrols: Bool, name: String?)
     /// A notice that a second factor was added to the account.
     ///
@@ -47,7 +47,7 @@ package enum Mail: Sendable {
     /// A test of the mail configuration.
     case test
 
-    /// The names of the templates.
+    /// The templates of mails; the raw values are their names.
     ///
     /// Operators may replace each template by files of their own.
     package enum Template: String, Sendable, CaseIterable {
@@ -94,7 +94,7 @@ package enum Mail: Sendable {
         }
     }
 
-    /// The number of seconds after which the mail is useless to its reader.
+    /// The number of seconds after which the mail no longer helps its reader, such as the lifetime of its link.
     var usefulSeconds: Int64 {
         switch self {
         case .passwordReset(_, let minutes, _), .factorCode(_, let minutes, _, _): Int64(clamping: minutes) &* 60

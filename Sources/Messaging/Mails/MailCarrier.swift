@@ -62,7 +62,9 @@ package struct MailLimits: Sendable {
 }
 
 extension MailOutcome {
-    /// Turns a failure of the SMTP exchange into an outcome, which decides whether the mail is sent again later.
+    /// Converts a failure of the SMTP exchange to the outcome of sending the mail.
+    ///
+    /// Only after the outcome `postponed` is the mail sent again later.
     fileprivate init(_ failure: SMTPFailure) {
         self =
             switch failure {
@@ -79,7 +81,7 @@ extension MailOutcome {
 }
 
 extension SMTPReply {
-    /// The code and the text of the server's reply, to be shown to an operator at a terminal.
+    /// The code and the text of the server's reply, for an operator at a terminal.
     fileprivate var text: String { "\(code) \(words)" }
 }
 

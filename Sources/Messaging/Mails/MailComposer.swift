@@ -30,7 +30,7 @@ package struct WrittenMail: Sendable {
 struct MailComposer: Sendable {
     let templates: MailTemplates
     let sender: Mailbox
-    /// The language for readers whose own language has no templates.
+    /// The language of a mail if the recipient's own language has no template for it.
     let language: String
 
     /// Composes a mail.

@@ -5,9 +5,9 @@ import FoundationEssentials
 ///
 /// Line breaks and other control characters first become spaces. So no text can add a header.
 enum MailHeader {
-    /// The maximum number of Unicode scalars in a text.
+    /// The maximum number of Unicode scalars in the text of a header value.
     ///
-    /// The rest of a longer text is cut off.
+    /// A longer text is cut to this length.
     private static let longest = 200
 
     /// Encodes a text.
@@ -39,7 +39,7 @@ enum MailHeader {
         return "\(weekday), \(day.day) \(months[day.month - 1]) \(day.year) \(time.joined(separator: ":")) +0000"
     }
 
-    /// Returns the text on one line, without surrounding spaces.
+    /// Returns the text on one line, with single spaces between the words and at most ``longest`` Unicode scalars.
     private static func trimmed(_ text: String) -> String {
         let plain = Escaping.plain(text).unicodeScalars.prefix(longest)
         let words = plain.split(separator: " ").map { String($0) }
@@ -50,7 +50,7 @@ enum MailHeader {
         text.utf8.count <= 60 && text.utf8.allSatisfy { (0x20...0x7E).contains($0) }
     }
 
-    /// Returns encoded words of at most 75 characters, one per line.
+    /// Encodes a text as encoded words (RFC 2047) of at most 75 characters, one on each line.
     private static func encoded(_ text: String) -> String {
         var words: [String] = []
         var piece: [UInt8] = []

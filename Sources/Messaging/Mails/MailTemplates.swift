@@ -8,7 +8,7 @@ package struct MailTemplates: Sendable {
     /// A larger text does not fit into a mail.
     package static let maxFileBytes = 65_536
 
-    /// The errors in a folder of templates, each on a line of its own.
+    /// An error: the files of mail templates contain problems, which are described by one line of text each.
     package struct Problems: Error {
         package let texts: [String]
     }
@@ -32,8 +32,8 @@ package struct MailTemplates: Sendable {
     /// Reads the shipped templates, but takes each file in `files` in place of the shipped file of the same name.
     ///
     /// - Parameter files: The contents of the files. The keys are the file names.
-    /// - Throws: ``Problems`` with all errors: files that belong to no template, templates without one of their three
-    ///   files, and errors in the texts.
+    /// - Throws: ``Problems`` with all files that belong to no template and all errors in the texts. If there are none,
+    ///   it contains the templates without one of their three files.
     package init(files: [String: String]) throws(Problems) {
         var problems: [String] = []
         var parts: [Key: [Part: TemplateText]] = [:]
@@ -73,7 +73,8 @@ package struct MailTemplates: Sendable {
     /// The languages in which all mails have templates, in the order of their codes.
     package var languages: [String] { Set(texts.keys.map(\.language)).filter(isComplete).sorted() }
 
-    /// Returns the texts of a mail in the language of the reader or, if there are none, in the fallback language.
+    /// Returns the texts of a template in the reader's language or, if it has none in this language, in the fallback
+    /// language.
     ///
     /// - Parameters:
     ///   - template: The template of the mail.

@@ -10,9 +10,9 @@ package struct Mailbox: Sendable {
 
     /// Parses `no-reply@shop.example`, `The Shop <no-reply@shop.example>` or `"Shop, The" <no-reply@shop.example>`.
     ///
-    /// Comments in parentheses are ignored. A list or a group has more than one mailbox and is refused.
+    /// Comments in parentheses are ignored. A list or a group of mailboxes is refused.
     ///
-    /// - Throws: The error in the text.
+    /// - Throws: What is wrong with the text.
     package init(_ text: String) throws(MailboxProblem) {
         guard text.utf8.count <= 1000 else { throw .tooLong }
         var parser = MailboxParser(text)

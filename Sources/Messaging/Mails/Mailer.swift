@@ -20,9 +20,10 @@ package struct Mailer: Sendable {
         self.carrier = carrier
     }
 
-    /// Composes a mail, and returns it together with the time after which the mail is useless to its reader.
+    /// Composes a mail.
     ///
-    /// Later changes of the templates do not affect the mail.
+    /// Later changes of the templates do not affect the mail. The result also contains the time after which the mail no
+    /// longer helps its reader.
     ///
     /// - Parameters:
     ///   - mail: The subject matter.
@@ -31,7 +32,8 @@ package struct Mailer: Sendable {
     ///   - application: The name of the application.
     ///   - id: The id of the mail.
     ///   - now: Seconds since 1970.
-    /// - Returns: The mail; nil if there are no templates for it. A check with `MailTemplates.isComplete` excludes nil.
+    /// - Returns: The mail; nil if there are no templates for it. If `MailTemplates.isComplete` is true for the
+    ///   language of this mailer, the result is never nil.
     package func compose(
         _ mail: Mail,
         to recipient: MailAddress,
@@ -70,8 +72,8 @@ package struct Mailer: Sendable {
 
 /// The outcome of an attempt to send a mail.
 ///
-/// `problem` is a text for logs. It contains no address and no words of the mail server. `answer` is the mail server's
-/// reply, to be shown to an operator at a terminal. It may contain the address.
+/// `problem` is a text for logs, without any address and without the mail server's own words. `answer` is the mail
+/// server's reply, which may contain the address. Only an operator at a terminal may see it.
 package enum MailOutcome: Sendable {
     /// The server has accepted the mail, with this reply.
     case accepted(answer: String)

@@ -1,9 +1,9 @@
 /// A text of a template, with a subset of Mustache: variables and sections.
 ///
 /// `{{link}}` shows a value. `{{#name}}…{{/name}}` appears only if there is a value, `{{^name}}…{{/name}}` only if
-/// there is none. The parser checks all names, so no mail lacks a value. The service uses no Mustache library, since it
-/// would have to refuse the further features of such a library. A library would also add all of Foundation, 40 MB, to
-/// the program.
+/// there is none. The parser checks all names, so no mail lacks a value. The service has this parser of its own because
+/// a Mustache library has further features, which the service would have to refuse. A library would also add all of
+/// Foundation, 40 MB, to the program.
 struct TemplateText: Sendable {
     private let parts: [Part]
 
@@ -31,9 +31,9 @@ struct TemplateText: Sendable {
         parts = try reader.end()
     }
 
-    /// Returns the text, in which each variable is replaced by its value.
+    /// Returns the text with values in place of its variables.
     ///
-    /// The closure `escape` escapes the values for the format of the text, such as HTML.
+    /// `escape` escapes each value for the format of the text, such as HTML.
     func filled(with values: [String: String], escape: (String) -> String) -> String {
         func fill(_ parts: [Part], into filled: inout String) {
             for part in parts {
@@ -81,7 +81,7 @@ extension TemplateText {
         private var parts: [Part] = []
         /// The sections that are not closed yet, the outermost first.
         ///
-        /// `before` has the parts that precede the section in the enclosing section.
+        /// `before` are the parts that the enclosing section already had when this section was opened.
         private var open: [(tag: Tag, before: [Part])] = []
 
         /// The maximum depth of nested sections.
@@ -152,7 +152,7 @@ extension Substring.UTF8View {
     }
 }
 
-/// The escaping of values for their context.
+/// Escapes the values of variables for the text that contains them.
 enum Escaping {
     /// Escapes a value for plain text: each line break and other control character becomes a space.
     static func plain(_ value: String) -> String {

@@ -25,11 +25,12 @@ package struct MailDelivery: Sendable {
         ///
         /// A notification of PostgreSQL about a new mail causes an additional poll at once.
         package var interval: Duration
-        /// The time after which a mail is given up if an instance began to send it and never recorded an outcome.
+        /// The time after which a mail without a recorded outcome is given up, counted from the beginning of its
+        /// sending.
         ///
-        /// The time must be longer than any sending takes.
+        /// The instance that sent the mail may have ended meanwhile. The time must be longer than any sending takes.
         package var lostAfter: Duration
-        /// How long the mails of one application are sent before those of the next application are sent.
+        /// The time for which the mails of one application are sent before it is the next application's turn.
         package var turn: Duration
 
         package init(
@@ -45,7 +46,7 @@ package struct MailDelivery: Sendable {
 
     /// The maximum number of concurrent mails of one instance.
     private static let concurrentMails = 4
-    /// The number of seconds in the queue after which a mail is given up, if it could not be sent.
+    /// The number of seconds after which a mail in the queue is given up if no attempt to send it has succeeded.
     private static let timeout: Double = 86_400
     private static let longestPause: Int64 = 6 * 3600
     /// The metric of how long mails wait in the queue until they are sent.

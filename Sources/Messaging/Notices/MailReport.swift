@@ -3,11 +3,13 @@ import Logging
 import Metrics
 import Store
 
-/// The results of one poll of an application's mail queue: the number of mails by outcome, and the latest error.
+/// The results of one poll of an application's mail queue: the number of mails with each outcome, and the latest error.
 ///
-/// The report names no recipient, since readers of the log must not learn to whom mails were sent.
+/// The report contains no address, since readers of the log must not learn to whom mails were sent.
 struct MailReport {
-    /// The number of mails that were given up, since an instance began to send them and never recorded an outcome.
+    /// The number of lost mails.
+    ///
+    /// An instance began to send them and never recorded an outcome, so they were given up.
     var lost = 0
     private var counts: [String: Int] = [:]
     private var problem: String?

@@ -36,7 +36,7 @@ package struct MailedLinks: Sendable {
     let attempts: AttemptCounter
     let address: PublicAddress
     let pseudonyms: Pseudonyms
-    /// Limits how many requested mails may be in progress after the response to the client has been sent.
+    /// Limits the number of requested mails that are prepared after the response to the client has been sent.
     let afterReplies = ConcurrencyLimit<ApplicationID>(limit: Self.askedForAtOnce)
     let limits: Limits
     let random: RandomSource
@@ -80,7 +80,7 @@ package struct MailedLinks: Sendable {
         return url
     }
 
-    /// Makes a link for a user, and stores the hash of the token in the link.
+    /// Makes a link for a user, and stores the link's purpose, its user, and the hash of its token.
     ///
     /// - Parameters:
     ///   - purpose: The purpose of the link.
@@ -119,10 +119,10 @@ package struct MailedLinks: Sendable {
         MailedLink.address(of: Self.invitationPage, token, at: try base(), of: application)
     }
 
-    /// Composes the mail with the link of an invitation, and returns it without enqueuing it.
+    /// Composes the mail that contains the link of an invitation.
     ///
-    /// The caller enqueues the mail in the same transaction as it stores the invitation. The mail counts towards the
-    /// rate limit of mails to the recipient's mailbox.
+    /// This method does not enqueue the mail. The caller does so in the transaction that stores the invitation. The
+    /// mail then counts towards the rate limit of mails to the recipient's mailbox.
     ///
     /// - Throws: `mail_off`, `email_invalid`.
     package func invitation(
@@ -142,9 +142,9 @@ package struct MailedLinks: Sendable {
         )
     }
 
-    /// Runs a closure that counts mails towards rate limits, after it has waited for its turn.
+    /// Waits until it is the application's turn, and then runs a closure that counts mails towards rate limits.
     ///
-    /// Only a limited number of such closures run at the same time. Applications get their turns fairly.
+    /// Only a limited number of such closures run at the same time. The applications take turns.
     package func counting<Result>(
         of application: Application,
         _ body: () async throws(Failure) -> Result
@@ -153,6 +153,8 @@ package struct MailedLinks: Sendable {
     }
 
     /// Makes a link for a user, and mails it to the user's stored e-mail address.
+    ///
+    /// Does nothing if the user has no e-mail address.
     package func mailLink(
         _ purpose: EmailTokenPurpose,
         to user: User,
@@ -180,7 +182,8 @@ package struct MailedLinks: Sendable {
     /// Mails a link to the user with the given login name, in the background.
     ///
     /// The method returns before it is known whether a user has the login name. So neither the response to the client
-    /// nor its duration shows this (T-83). With `tellsUnknown`, the method looks for the user first.
+    /// nor the duration of the request tells a client whether the login name exists (T-83). With `tellsUnknown`, the
+    /// method looks for the user first.
     ///
     /// - Parameters:
     ///   - purpose: The purpose of the link.
@@ -188,9 +191,10 @@ package struct MailedLinks: Sendable {
     ///   - source: The source of the request.
     ///   - loaded: The application.
     ///   - logger: Gets a line with the pseudonym of the login name if no link is sent.
-    ///   - tellsUnknown: Whether the method throws `login_unknown` if no user has the login name.
+    ///   - tellsUnknown: Whether the method throws `login_unknown` if no link can be sent to a user with the login
+    ///     name.
     ///   - concerns: Returns whether the link is for the given user.
-    /// - Throws: `mail_off`, `too_many_attempts`, `overloaded`; `login_unknown` if the application allows it.
+    /// - Throws: `mail_off`, `too_many_attempts`, `overloaded`; with `tellsUnknown`, also `login_unknown`.
     package func mailLink(
         _ purpose: EmailTokenPurpose,
         toLogin identity: String,
@@ -250,7 +254,7 @@ package struct MailedLinks: Sendable {
         }
     }
 
-    /// Returns whether a link that was requested with a login name may be sent to the user's stored e-mail address.
+    /// Returns whether a link that a client requested for a login name may be sent to the user's stored e-mail address.
     ///
     /// If the login name is an e-mail address, it must be the stored one (T-38). With another login name, the stored
     /// address must be confirmed, or the user must have no identities. Otherwise the address could come from a
@@ -261,11 +265,12 @@ package struct MailedLinks: Sendable {
         return user.emailVerified || !hasIdentities
     }
 
-    /// Counts a link to be mailed towards the rate limits of the request's source and of the recipient's mailbox.
+    /// Counts a link towards two rate limits before it is mailed: of the request's source and of the recipient's
+    /// mailbox.
     ///
-    /// A link that an operator requests has no source and is counted only for the mailbox.
+    /// If an operator requests the link, there is no source, and the link is counted only for the mailbox.
     ///
-    /// - Returns: The counts, with which the caller can undo the counting if no link is sent.
+    /// - Returns: The counts. The caller can undo the counting with them if no link is sent.
     /// - Throws: `too_many_attempts`, and nothing is counted then.
     @discardableResult
     package func countLink(
@@ -279,12 +284,11 @@ package struct MailedLinks: Sendable {
         return counts
     }
 
-    /// Counts the mail by which a user who registers confirms the e-mail address, towards the rate limit of the
-    /// mailbox.
+    /// Counts the confirmation mail of a registration towards the rate limit of the recipient's mailbox.
     ///
-    /// The source is not counted here, since the registration itself is counted for the source.
+    /// The request's source is not counted here, since the registration itself is counted for the source.
     ///
-    /// - Returns: The counts, with which the caller can undo the counting if the registration fails.
+    /// - Returns: The counts. The caller can undo the counting with them if the registration fails.
     /// - Throws: `too_many_attempts`, and nothing is counted then.
     package func countConfirmation(
         of email: EmailAddress,
@@ -315,10 +319,10 @@ package struct MailedLinks: Sendable {
 }
 
 extension AttemptCount {
-    /// Returns the rate-limit counters of a requested mail: one for the request's source, if there is one, and one for
-    /// the recipient's mailbox.
+    /// Returns the rate-limit counters that count a requested mail.
     ///
-    /// Each kind of mail has its own counter for the mailbox. So requests of another kind cannot keep the owner of the
+    /// One counter is for the request's source, if there is one; the other is for the recipient's mailbox. Each kind of
+    /// mail has its own counter for the mailbox. So requests for another kind of mail cannot keep the owner of the
     /// mailbox from getting a link to reset the password.
     package static func mails(_ kind: String, to email: EmailAddress, from source: String?) -> [AttemptCount] {
         let sources = source.map { [AttemptCount(for: Digest.sha256("mails " + $0), by: .mailsFromSource)] } ?? []
@@ -336,10 +340,10 @@ extension AttemptCount {
         AttemptCount(for: Digest.sha256("mails " + source.name), by: .mailsFromSource)
     }
 
-    /// Returns the rate-limit counters of a mail that is requested for a login name, which may be an e-mail address.
+    /// Returns the rate-limit counters that count a mail which a client requested for a login name.
     ///
     /// One counter is for the request's source. If the login name is an e-mail address, the other counter is for its
-    /// mailbox. Otherwise it is for the login name.
+    /// mailbox. Otherwise the other counter is for the login name.
     static func mails(_ kind: String, to login: Login, from source: String) -> [AttemptCount] {
         if let email = login.email { return mails(kind, to: email, from: source) }
         return [

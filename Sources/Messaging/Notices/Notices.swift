@@ -12,7 +12,9 @@ package struct NoticeAddress: Sendable {
     let isConfirmed: Bool
 }
 
-/// Mails notices about changes of an account to every address of its user that should receive them.
+/// Mails notices about changes of an account.
+///
+/// A notice goes to every address of the account's user that ``noticeAddresses(of:and:in:)`` returns.
 package struct Notices: Sendable {
     let store: Store
     let queue: MailQueue
@@ -38,9 +40,9 @@ package struct Notices: Sendable {
         self.random = random
     }
 
-    /// Mails a notice about a change of an account to its user.
+    /// Mails a notice about a change of an account to the account's user.
     ///
-    /// Without a mail server, this does nothing. No failure affects the change.
+    /// Without a mail server, this method does nothing. If a notice fails, the change stays.
     ///
     /// - Parameters:
     ///   - mail: The mail about the change.
@@ -92,10 +94,10 @@ package struct Notices: Sendable {
         return notices
     }
 
-    /// Returns the notices about a change that is about to be made, with a link that undoes the change.
+    /// Composes the notices about a change that is about to be made.
     ///
-    /// Only the notice to the address that the user had confirmed before the change contains the link. Readers of other
-    /// addresses cannot be trusted with the link.
+    /// If the user has a confirmed address, the notice to this address contains a link that undoes the change. The
+    /// other notices contain no link, since the readers of other addresses cannot be trusted with it.
     ///
     /// - Parameters:
     ///   - user: The user before the change.
@@ -125,9 +127,9 @@ package struct Notices: Sendable {
 
     /// Returns the e-mail addresses that receive notices about an account.
     ///
-    /// These are the account's present address, `others`, and the confirmed addresses that the user had before changes
-    /// of the last three days. An unconfirmed present address receives notices only if the account has a password.
-    /// Without a password, the address may come from a provider, and may belong to another human.
+    /// They are the account's present address, `others`, and the confirmed addresses that changes of the last three
+    /// days replaced. An unconfirmed present address is included only if the account has a password. Without a
+    /// password, the address may come from a provider, and may belong to another human.
     package func noticeAddresses(
         of user: User,
         and others: [NoticeAddress] = [],

@@ -10,6 +10,6 @@ package struct RequestSource: Sendable {
         self.name = name
     }
 
-    /// The key of the counter for this source's attempts to log in with passwords and codes.
+    /// The key of the counter that counts this source's attempts to log in with passwords and codes.
     package var attemptKey: [UInt8] { Digest.sha256("source " + name) }
 }

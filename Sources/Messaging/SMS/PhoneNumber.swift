@@ -5,11 +5,11 @@ package struct PhoneNumber: Sendable, Hashable {
     /// The number, such as `+41791234567`.
     package let text: String
 
-    /// Parses a number as a user typed it.
+    /// Parses a telephone number that a user typed.
     ///
     /// Spaces, hyphens and parentheses are ignored.
     ///
-    /// - Throws: The error, for the user. It does not contain the text.
+    /// - Throws: ``InvalidPhoneNumber``, which the user may see. It does not contain the text.
     package init(_ text: some StringProtocol) throws(InvalidPhoneNumber) {
         guard text.utf8.count <= 40 else { throw .tooLong }
         // A zero in parentheses after the country code is a trunk prefix. It must be omitted after `+`.
@@ -30,11 +30,11 @@ package struct PhoneNumber: Sendable, Hashable {
     /// Only the owner of the number recognizes it. The first two digits need not be the whole country code.
     package var masked: String { "\(text.prefix(3)) •••• \(text.suffix(2))" }
 
-    /// Returns whether the number begins with one of the prefixes; false if the list is empty.
+    /// Returns whether the number begins with at least one of the prefixes.
     ///
-    /// - Parameter prefixes: Prefixes such as `+41`, or longer ones such as `+4179`. A text that is not a prefix
-    ///   (``isPrefix(_:)``) allows no number.
-    /// - Returns: Whether any prefix matches.
+    /// - Parameter prefixes: Prefixes such as `+41` or `+4179`. A text that is not a prefix (``isPrefix(_:)``) is
+    ///   ignored.
+    /// - Returns: Whether a prefix matches; false for an empty list.
     package func isAllowed(by prefixes: [String]) -> Bool {
         prefixes.contains { Self.isPrefix($0) && text.utf8.starts(with: $0.utf8) }
     }

@@ -2,10 +2,10 @@ package import Curl
 package import Domain
 import Encodings
 
-/// A client of the operator's SMS gateway, which passes messages to a vendor.
+/// A client of the operator's SMS gateway, which passes messages to an SMS vendor.
 ///
-/// The gateway gets one signed POST for each message. The body is `{"id", "application", "to", "text", "code" | "link",
-/// "language"}`.
+/// The service sends one signed POST request for each message. The members of its JSON body are `id`, `application`,
+/// `to`, `text`, `language`, and either `code` or `link`.
 package struct SMSGateway: Sendable {
     private let url: HTTPURL
     private let secret: SigningSecret
@@ -34,9 +34,9 @@ package struct SMSGateway: Sendable {
         self.clock = clock
     }
 
-    /// Sends a message, without a retry.
+    /// Sends a message, with a single attempt.
     ///
-    /// Each SMS costs money, and the user can request another code.
+    /// There is no retry, since each SMS costs money, and the user can request another code.
     package func send(_ message: TextMessage) async -> SMSOutcome {
         let body = Self.body(of: message)
         let (id, now) = (message.id.description, clock.seconds)

@@ -1,9 +1,10 @@
 import Crypto
 import FoundationEssentials
 
-/// The secret that the service shares with a gateway, and with which it signs requests.
+/// A secret that the service and a gateway share.
 ///
-/// The signature follows Standard Webhooks 1.0 (https://www.standardwebhooks.com).
+/// The service signs its requests to the gateway with it. The signature follows Standard Webhooks 1.0
+/// (https://www.standardwebhooks.com).
 package struct SigningSecret: Sendable {
     private let key: SymmetricKey
 
@@ -16,7 +17,9 @@ package struct SigningSecret: Sendable {
         key = SymmetricKey(data: bytes)
     }
 
-    /// Returns the value of the header `webhook-signature`, for exactly these bytes of the body.
+    /// Returns the value of the header `webhook-signature` for a request.
+    ///
+    /// The body must be sent with exactly the given bytes.
     func signature(id: String, timestamp: Int64, body: [UInt8]) -> String {
         let code = HMAC<SHA256>.authenticationCode(for: Array("\(id).\(timestamp).".utf8) + body, using: key)
         return "v1," + Data(code).base64EncodedString()

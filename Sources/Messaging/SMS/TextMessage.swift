@@ -97,7 +97,7 @@ package struct TextMessage: Sendable {
         text = Secret(language == "de" ? german : english)
     }
 
-    /// Returns the application's name on one line, cut so that most messages fit into a single SMS.
+    /// Returns the application's name on one line, shortened so that most messages fit into a single SMS.
     private static func shown(_ name: String) -> String {
         let scalars = name.unicodeScalars.prefix(40).map { $0.properties.generalCategory == .control ? " " : $0 }
         return String(String.UnicodeScalarView(scalars))

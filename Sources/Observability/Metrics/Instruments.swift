@@ -2,9 +2,9 @@ import Metrics
 import NIOConcurrencyHelpers
 import Synchronization
 
-/// An object that holds the current value of one metric with one set of labels.
+/// An object that holds the current value of a metric for one set of labels.
 ///
-/// The code that measures updates the value.
+/// The code that measures keeps the value up to date.
 protocol Instrument: Sendable {
     var value: MetricSample.Value { get }
 }
@@ -24,7 +24,7 @@ final class CounterInstrument: Instrument, CounterHandler {
 
     /// Sets the counter to 0.
     ///
-    /// A program that scrapes the metrics concludes from the lower value that the process has restarted.
+    /// For a program that reads the metrics regularly, a lower value means that the process has restarted.
     func reset() { count.store(0, ordering: .relaxed) }
 }
 
@@ -62,7 +62,7 @@ final class HistogramInstrument: Instrument, RecorderHandler, TimerHandler {
     }
 
     private let bounds: [Double]
-    /// The counts and the sum, which one lock keeps consistent.
+    /// The counts and the sum, under one lock, so that they always fit together.
     ///
     /// The lock is held for some nanoseconds.
     private let state: NIOLockedValueBox<State>

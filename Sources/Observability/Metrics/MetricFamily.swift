@@ -4,7 +4,7 @@ package struct MetricFamily: Sendable {
         /// A number that only increases, from 0 at the start of the process.
         case counter
         case gauge
-        /// The numbers of observations up to each of these bounds.
+        /// Counts observations, such as durations, by their size: one count for each of these upper bounds.
         ///
         /// The bounds are in ascending order.
         case histogram([Double])
@@ -16,11 +16,13 @@ package struct MetricFamily: Sendable {
     package let help: String
     /// The names of the labels, in the order of the output.
     package let labels: [String]
-    /// The maximum number of label sets.
+    /// The maximum number of different label sets.
     ///
-    /// Observations with further label sets are counted together.
+    /// Beyond this number, the observations of all further label sets are counted together.
     package let max: Int
-    /// Whether the values are computed each time the metrics are requested, and not kept by instruments.
+    /// Whether the values are computed each time the metrics are requested.
+    ///
+    /// Such a metric has no instruments that hold values.
     package let isRead: Bool
 
     package init(
@@ -55,8 +57,8 @@ package struct MetricSample: Sendable {
         case number(Double)
         /// The value of a histogram: the number of observations between the bounds, and the sum of all observed values.
         ///
-        /// Each number in `counts` counts the observations up to a bound and above the one before. The last one counts
-        /// those above all bounds.
+        /// `counts` has a number for each bound: the observations up to this bound and above the previous one. The last
+        /// number counts the observations above all bounds.
         case histogram(counts: [Int], sum: Double)
     }
 

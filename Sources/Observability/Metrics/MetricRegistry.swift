@@ -21,7 +21,7 @@ package final class MetricRegistry: MetricsFactory {
 
     /// Returns all metrics in Prometheus' text format.
     ///
-    /// - Parameter samples: Current values of families that have no instruments.
+    /// - Parameter samples: The current values of the metrics without instruments.
     /// - Returns: The text, in UTF-8.
     package func page(with samples: [MetricSample] = []) -> [UInt8] {
         let read = Dictionary(grouping: samples, by: \.name)
@@ -79,8 +79,7 @@ package final class MetricRegistry: MetricsFactory {
 
 /// The declaration of one metric, and its instruments: one for each set of label values.
 private final class Family: Sendable {
-    /// The value that every label has in one instrument: the one in which the label sets beyond the maximum number are
-    /// counted.
+    /// The value of every label in the instrument that counts the label sets beyond the maximum number.
     private static let other = "other"
 
     let description: MetricFamily
@@ -96,8 +95,8 @@ private final class Family: Sendable {
 
     /// Returns the instrument for a set of labels, and creates it at the first call.
     ///
-    /// A label that the metric does not declare is ignored. A missing label is empty. The result is nil if the metric
-    /// is not of the requested kind.
+    /// A label that the metric does not declare is ignored. A missing label has an empty value. The result is nil if
+    /// the metric is of another kind.
     func instrument<Kind>(_ dimensions: [(String, String)], as kind: Kind.Type) -> Kind? {
         guard !description.isRead, description.instrument is Kind.Type else { return nil }
         let values = description.labels.map { name in dimensions.first { $0.0 == name }?.1 ?? "" }

@@ -1,9 +1,9 @@
 import NIOConcurrencyHelpers
 
-/// The observations that histograms have recorded in the last hour.
+/// The observations that histograms have recorded in about the last hour.
 ///
-/// The type takes snapshots of the histograms' counts. While a process runs, counts only increase. So the difference
-/// between the current counts and an hour-old snapshot gives the observations in between.
+/// The type takes snapshots of the histograms' counts. While a process runs, counts only increase. So the current
+/// counts minus the counts of an hour-old snapshot are the observations of this hour.
 package final class RecentTimes: Sendable {
     /// The interval between two snapshots.
     package static let interval = Duration.seconds(300)
@@ -27,8 +27,8 @@ package final class RecentTimes: Sendable {
     ///
     /// - Parameters:
     ///   - registry: The registry with the histograms.
-    ///   - names: The families of the histograms.
-    ///   - now: The current time, in milliseconds since 1970. Observations before it are not reported.
+    ///   - names: The names of the histograms' metrics.
+    ///   - now: The current time, in milliseconds since 1970. Earlier observations are never reported.
     package init(_ registry: MetricRegistry, of names: [String], at now: Int64) {
         self.registry = registry
         self.names = names
@@ -77,9 +77,9 @@ package final class RecentTimes: Sendable {
 package struct Observations: Sendable, Equatable {
     /// The bounds, in ascending order.
     package let bounds: [Double]
-    /// The number of observations up to each bound and above the one before.
+    /// The number of observations for each bound: those up to this bound and above the previous one.
     ///
-    /// The last number counts those above all bounds.
+    /// The last number counts the observations above all bounds.
     package let counts: [Int]
 
     package var count: Int { counts.reduce(0, +) }

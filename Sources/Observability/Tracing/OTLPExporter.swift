@@ -14,7 +14,7 @@ package struct OTLPExporter: Sendable {
     private let resource: [(name: String, value: String)]
     private let logger: Logger
 
-    /// The maximum time that spans wait until a batch is exported.
+    /// The maximum time for which a finished span waits until the export of its batch begins.
     private static let interval = Duration.seconds(1)
     private static let timeout = Duration.seconds(5)
     private static let attempts = 3

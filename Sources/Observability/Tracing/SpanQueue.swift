@@ -25,12 +25,12 @@ package final class SpanQueue: Sendable {
         self.batch = batch
     }
 
-    /// The numbers of exported and dropped spans since the start, and of waiting spans.
+    /// The numbers of spans: exported and dropped ones since the start, and those that wait now.
     package var statistics: (exported: Int, dropped: Int, waiting: Int) {
         state.withLockedValue { ($0.exported, $0.dropped, $0.waiting.count) }
     }
 
-    /// A stream that gets an element each time the number of waiting spans reaches the size of an export request.
+    /// A stream with an element for each time that the waiting spans fill an export request.
     var isFull: AsyncStream<Void> { full.stream }
 
     func put(_ span: FinishedSpan) {

@@ -54,11 +54,11 @@ package struct TraceParent: Sendable, Hashable {
     }
 }
 
-/// The rules for `tracestate` (W3C Trace Context, tracestate).
+/// Checks the header `tracestate` (W3C Trace Context, tracestate).
 ///
-/// It has up to 32 members `key=value`, and may have empty members.
+/// Its value has up to 32 members `key=value`, and may have empty members.
 enum TraceState {
-    /// The length of a `tracestate` value that every tracing system must be able to pass on, in bytes.
+    /// The number of bytes in a `tracestate` value that every tracing system must be able to pass on.
     private static let maxBytes = 512
     private static let maxMembers = 32
 

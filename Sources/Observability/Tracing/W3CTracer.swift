@@ -16,8 +16,8 @@ package struct W3CTracer: Tracer {
     ///
     /// - Parameters:
     ///   - queue: The queue for spans; nil to export none.
-    ///   - percent: The percentage of traces to record. It applies to new traces and also to traces that clients want
-    ///     to have recorded, since a client may be anyone.
+    ///   - percent: The percentage of traces to record. If a client asks that its trace be recorded, this percentage
+    ///     applies, too, since a client may be anyone.
     ///   - random: The random source for ids.
     package init(queue: SpanQueue?, percent: Int, random: RandomSource) {
         self.queue = queue
@@ -104,9 +104,9 @@ enum TraceParentKey: InstrumentationContextKey {
     typealias Value = TraceParent
 }
 
-/// A span, as the instrumented code sees it.
+/// A span, in the form in which the measured code can change it.
 ///
-/// If the trace is not recorded, changes of the span are ignored.
+/// If the trace is not recorded, changes of the span have no effect.
 package struct TraceSpan: Tracing.Span {
     package let context: InstrumentationContext
     fileprivate let record: SpanRecord?
@@ -142,7 +142,7 @@ package struct TraceSpan: Tracing.Span {
     }
 }
 
-/// The data that is exported about a span.
+/// The data of a span, as it is exported after the span's end.
 struct FinishedSpan: Sendable {
     let position: TraceParent
     let parentID: String?
@@ -163,7 +163,7 @@ struct FinishedSpan: Sendable {
     }
 }
 
-/// The changeable data of a span that has not ended yet.
+/// Holds the data of a span, which can change until the span ends.
 ///
 /// When the span ends, its data goes to the queue for export.
 private final class SpanRecord: Sendable {

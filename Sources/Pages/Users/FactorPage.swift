@@ -32,7 +32,7 @@ package struct FactorPage {
     private var words: PageWords { page.words }
     private var fields: FactorFields { FactorFields(words) }
 
-    /// Returns the page.
+    /// Returns the page for the present step: to enter a second factor, to set one up, or to keep recovery codes.
     ///
     /// The closure `form` serializes the result of a login in a popup, in the format that the client expects.
     package func response(handingOver form: (LoginResult) -> [UInt8]) -> Response {

@@ -13,7 +13,7 @@ struct PageRoutes: Sendable {
     let refusals: RefusalLog
     let errors: any ErrorTable
 
-    /// A router, and the first segments of the paths at which it serves the pages of applications.
+    /// Where pages are mounted: a router, and the possible first segments of the pages' paths.
     struct Mount {
         let routes: DescribedRouter
         let segments: [String]

@@ -2,16 +2,15 @@ package import Domain
 
 /// The circuit breaker for the requests of an app.
 ///
-/// It admits all logins, or no login, or one login as a probe.
+/// While it is closed, it admits all logins. While it is open, it admits no login, except one at a time as a probe.
 ///
 /// Two events open it. The first: the provider does not respond (`unavailable`). Each login would wait in vain, and its
 /// requests would add to the provider's load. The second: the provider reports a rate limit (`rateLimited`). In both
-/// cases, the breaker then admits at most one login per second as a probe, and only one at a time. A response to a
-/// probe closes the breaker.
+/// cases, the breaker admits at most one probe per second. A response to a probe closes the breaker.
 ///
-/// The breaker opens after eight failed logins in a row, each with its retries. It does not count a share of the last
-/// calls. If half of the logins succeed, opening would make that half fail, too. And a real outage soon causes eight
-/// failures in a row.
+/// The breaker opens after eight failed logins in a row, each with its retries. The share of failed logins does not
+/// count: if half of the logins fail, opening the breaker would make the other half fail, too. A real outage soon
+/// causes eight failures in a row.
 ///
 /// The reason for eight: a login sends two requests, and a request that hangs is not retried. So if a tenth of all
 /// requests hangs, a fifth of the logins fails. Then five failures in a row occur once in 4 000 logins, and eight once
@@ -69,9 +68,9 @@ package struct CircuitBreaker: Sendable {
     static let longestSilence = 60
 
     private var state = State.closed(failures: 0)
-    /// How often the circuit breaker's state has changed.
+    /// The number of changes of the breaker's state so far.
     ///
-    /// The number shows whether the breaker admitted a login in an earlier state.
+    /// Each admitted login remembers this number. If it has changed since, the login was admitted in an earlier state.
     private var generation: UInt64 = 0
 
     package init() {}
@@ -169,9 +168,9 @@ package struct CircuitBreaker: Sendable {
 }
 
 extension CircuitBreaker.Decision {
-    /// Returns the admission of a login; throws if the circuit breaker did not admit it.
+    /// Returns the pass of a login that the circuit breaker has admitted.
     ///
-    /// - Throws: The failure of a login that is not admitted.
+    /// - Throws: The failure of the login, if the circuit breaker did not admit it.
     package func pass(to service: UpstreamService) throws(Failure) -> CircuitBreaker.Pass {
         switch self {
         case .pass(let pass): return pass
@@ -188,7 +187,7 @@ extension CircuitBreaker.Decision {
 }
 
 extension CircuitBreaker.Outcome {
-    /// Combines what the two requests of a login show about the provider's health.
+    /// Creates the outcome of a login from what its two requests show about the provider's health.
     ///
     /// A nil argument means that the provider sent a valid response to that request.
     package init(_ one: HealthSignal?, _ other: HealthSignal?) {

@@ -14,7 +14,8 @@ package enum HealthSignal: Sendable, Equatable {
     case failed
     /// The provider refuses all requests of the app for a while.
     case limited(RateLimit)
-    /// Nothing is known, since no request was sent or the client did not wait for the response.
+    /// Nothing is known about the provider's health, since no request was sent or the client did not wait for the
+    /// response.
     case untold
 }
 
@@ -32,7 +33,9 @@ package struct RateLimit: Sendable, Comparable {
         one.seconds ?? defaultSeconds < other.seconds ?? defaultSeconds
     }
 
-    /// The number of seconds that clients are told to wait if the provider names no time.
+    /// The seconds until a rate limit ends, if the provider does not say when.
+    ///
+    /// Clients are told to wait for this time.
     package static let defaultSeconds = 60
     /// The maximum number of seconds that the service accepts as the duration of a provider's rate limit.
     package static let longest = 86_400

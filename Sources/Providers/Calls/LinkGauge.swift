@@ -1,9 +1,9 @@
 package import Domain
 import Metrics
 
-/// The metric that shows the state of an app's circuit breaker.
+/// The metric that shows whether the circuit breaker of an app is closed.
 ///
-/// Its value is 0 while the breaker admits every login, and 1 otherwise.
+/// Its value is 0 while the breaker is closed, which means that it admits every login, and 1 otherwise.
 package struct LinkGauge: Sendable {
     private let gauge: Gauge
 

@@ -9,8 +9,8 @@ package final class Links<Key: Hashable & Sendable, Link: Sendable>: Sendable {
 
     /// The maximum number of links.
     ///
-    /// There is a link for each app that an operator created, so there are few. At the maximum, all links are dropped.
-    /// New links then learn the state again from new requests.
+    /// Usually there are few links: one for each app that an operator created. At the maximum, all links are dropped.
+    /// The service then learns the state of each app again from new requests.
     private static var max: Int { 4096 }
 
     package init(_ make: @escaping @Sendable (Key) -> Link) {

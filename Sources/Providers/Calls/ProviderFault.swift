@@ -13,7 +13,9 @@ package struct ProviderFault: Error {
         self.signal = signal
     }
 
-    /// Whether the provider's response settles the request: it was understood and is not a rate limit.
+    /// Whether the provider's response settles the request, so that no retry is needed.
+    ///
+    /// The response could be parsed, and it is not about a rate limit.
     package var isVerdict: Bool {
         signal == .answered && failure.reason != .providerBadReply && failure.reason != .providerRateLimited
     }
@@ -81,8 +83,8 @@ extension Failure {
 
     /// Returns the failure for a response that cannot be parsed.
     ///
-    /// For the circuit breaker, the provider has responded. The cause may be the data of one user, such as a response
-    /// that is too large. It must not stop the logins of other users.
+    /// The circuit breaker counts this failure as a response of the provider. The cause may be the data of one user,
+    /// such as a response that is too large, and must not stop the logins of other users.
     package static func badReply(_ service: UpstreamService, details: JSONObject = JSONObject(), cause: String)
         -> Failure
     {

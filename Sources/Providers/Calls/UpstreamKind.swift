@@ -30,7 +30,7 @@ package protocol UpstreamSettings {
 package struct UpstreamSetup: Sendable {
     /// Whether requests to the provider use TLS.
     package let usesTLS: Bool
-    /// Creates the provider kind from the parts that all kinds share.
+    /// Creates the provider kind from what all provider kinds share, such as the HTTP client.
     package let kind: @Sendable (UpstreamParts) -> any ProviderKind
 
     package init(usesTLS: Bool, kind: @escaping @Sendable (UpstreamParts) -> any ProviderKind) {

@@ -73,9 +73,9 @@ extension DeclaredVariable {
     }
 }
 
-/// The problem of a variable with an invalid value, as a text that follows the variable's name in a message.
+/// The error that a variable has an invalid value, with a text such as "must be a whole number".
 ///
-/// The text never contains the value, which may be secret.
+/// In a message, the text follows the variable's name. It never contains the value, which may be secret.
 package struct WrongValue: Error {
     package let text: String
 

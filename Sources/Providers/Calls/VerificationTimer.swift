@@ -1,6 +1,6 @@
 import Metrics
 
-/// The metric of how long a login takes to check the provider's responses or an ID token.
+/// The metric of the time that a login needs to check the provider's responses or an ID token.
 ///
 /// This stage of a login sends no requests.
 package enum VerificationTimer {

@@ -11,7 +11,7 @@ extension APIContext {
 
     /// The source of the request, for rate limits.
     ///
-    /// Nil if the client is an application's server, which many users share.
+    /// Nil if the client is an application's server, since a server sends the requests of many users.
     package var limitedSource: LimitedSource? { apiKey?.isServer == true ? nil : peer.limitedSource }
 
     /// Returns the client that sent a login: the label of its API key, and its trusted device.

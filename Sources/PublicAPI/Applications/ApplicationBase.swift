@@ -11,7 +11,9 @@ package import Hummingbird
 package struct ApplicationBase: Sendable {
     /// What names the application in a request.
     package enum Address: Sendable {
-        /// The API key, and the application's id if the path contains it.
+        /// The API key and the id of the application.
+        ///
+        /// The id is nil if the request names the application only by the key.
         case key(Substring, of: Substring?)
         case host(Substring)
 
@@ -41,7 +43,7 @@ package struct ApplicationBase: Sendable {
         (self.path, self.server, self.address) = (path, server, address)
     }
 
-    /// The fixed first segment of the paths on a host name that belongs to one application.
+    /// The first path segment of requests that name the application by one of its host names.
     package static let hostBound = "api"
 
     static let host = ApplicationBase(
@@ -60,8 +62,8 @@ package struct ApplicationBase: Sendable {
 
     /// Returns the base path that consists of an application's id and an API key.
     ///
-    /// Its first segment is a parameter for the id. Or it is the fixed first segment of another base path, since the
-    /// application's id may equal it.
+    /// `first` is its first segment. Usually this is a parameter for the id. It may also be the fixed first segment of
+    /// another base path, since an application may have this text as its id.
     static func key(below first: String) -> ApplicationBase {
         let server = ServerAddress(
             "\(ServerAddress.local)/{application}/{key}",

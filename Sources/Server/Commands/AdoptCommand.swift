@@ -74,7 +74,9 @@ struct AdoptCommand: AdministrationCommand {
     @Flag(help: "Print the SQL, and change nothing. This is the default.")
     var dryRun = false
 
-    /// A command-line argument such as `city=town`: a property, and the column of the existing table with its values.
+    /// A command-line argument such as `city=town`.
+    ///
+    /// The property `city` gets the values in the column `town` of the existing table.
     struct PropertyColumn: ExpressibleByArgument {
         let name: String
         let column: String

@@ -24,7 +24,8 @@ struct DocumentFile: Sendable {
         }
     }
 
-    /// Runs an operation of the administration on the document, and returns the changes that the document would make.
+    /// Passes the document to an operation of the administration, which returns the changes that the document would
+    /// make.
     ///
     /// The operation compares the document with the database, and reads the document's secrets from environment
     /// variables.

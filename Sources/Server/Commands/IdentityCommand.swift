@@ -95,6 +95,6 @@ struct IdentityCommand: ParsableCommand {
 }
 
 extension ImportCounts {
-    /// The outcomes of the records, for the progress of a command.
+    /// The numbers of imported, existing and refused records, as a text for the progress line of a command.
     var words: String { "\(imported) imported, \(existing) existing, \(refused) refused" }
 }

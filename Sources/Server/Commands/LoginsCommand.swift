@@ -97,7 +97,7 @@ struct LoginsCommand: AdministrationCommand {
         try Terminal.print(lines.joined(separator: "\n") + "\n")
     }
 
-    /// Prints to standard error how many logins are not listed.
+    /// Prints to standard error how many refused logins the log has only counted, so that the list lacks them.
     ///
     /// Programs read the list from standard output, so the number must not appear there.
     private func sayUnlisted(_ entries: Page) {

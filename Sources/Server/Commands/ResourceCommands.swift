@@ -15,7 +15,9 @@ struct PathArgument: ParsableArguments {
     var path: String
 }
 
-/// The command-line arguments `NAME=VALUE` for the members of a resource that a command sets.
+/// The command-line arguments of the form `NAME=VALUE`.
+///
+/// Each sets a member of the resource that the command creates or changes.
 struct GivenArguments: ParsableArguments {
     @Argument(
         help: ArgumentHelp(
@@ -26,9 +28,9 @@ struct GivenArguments: ParsableArguments {
     )
     var words: [String] = []
 
-    /// Options with which operators might try to pass a secret.
+    /// The value of an option with which an operator has tried to pass a secret.
     ///
-    /// They exist only so that the command can explain that a secret must not be an argument.
+    /// The option's names exist only so that the command can explain that a secret must not be an argument.
     @Option(
         name: [
             .customLong("secret"), .customLong("app-secret"), .customLong("key"), .customLong("api-key"),

@@ -220,7 +220,7 @@ final class ImportReport {
     /// Begins the report.
     ///
     /// - Parameters:
-    ///   - path: The path of the report file, which exists once the report is complete; nil for no file.
+    ///   - path: The path of the report file, which appears there when the report is complete; nil for no file.
     ///   - input: The file that is being imported, which must not be overwritten by the report.
     /// - Throws: An exit code after printing why the file cannot be created.
     init(_ path: String?, on input: ImportFile) throws {

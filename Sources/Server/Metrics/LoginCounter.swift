@@ -5,8 +5,8 @@ import NIOConcurrencyHelpers
 
 /// Counts logins by their outcome, for the metrics.
 ///
-/// `LoginLog` ensures that clients cannot create labels at will. A label names an existing application, a provider of
-/// that application, or a provider kind.
+/// A metric label can only name an existing application, a provider of that application, or a provider kind. `LoginLog`
+/// ensures this, so clients cannot create labels at will.
 final class LoginCounter: Sendable {
     private enum Outcome: Hashable {
         case created

@@ -10,7 +10,9 @@ extension MetricFamily {
 
     /// The bounds of histogram buckets in seconds, for times that users wait.
     private static let waits = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
-    /// The bounds of histogram buckets in seconds, for parts of a login that may take only computing time.
+    /// The bounds of histogram buckets in seconds, for stages of a login.
+    ///
+    /// The lowest bounds are for stages that only compute.
     private static let parts = [0.00005, 0.0001, 0.00025, 0.0005, 0.001, 0.0025] + waits
 
     private static let logins = [
@@ -285,7 +287,7 @@ extension MetricFamily {
         MetricFamily("federation_trace_spans_waiting", .gauge, "Spans waiting for export.", isRead: true),
     ]
 
-    /// The metrics of the process, with the names of Prometheus' own client libraries.
+    /// The metrics of the process, named as in Prometheus' own client libraries.
     private static let process = [
         MetricFamily(
             "process_cpu_seconds_total",

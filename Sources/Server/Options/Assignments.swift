@@ -11,8 +11,8 @@ import Encodings
 struct Assignments {
     /// One argument `NAME=VALUE` that sets a member of the JSON document.
     ///
-    /// The schema of the document may have several alternatives. There is one path to the member for each alternative
-    /// that has the member.
+    /// The schema of the document may have several alternatives. `ways` contains a path to the member for each
+    /// alternative that has the member.
     private struct Member {
         let name: String
         let ways: [[Step]]
@@ -155,7 +155,8 @@ struct Assignments {
 
     /// Returns the error for an argument whose name no member of the document has.
     ///
-    /// If the name ends like the name of a secret, the error says that a secret must not be an argument.
+    /// If the name and that of a secret have the same last part, such as `secret` in `apps.1234.secret`, the error says
+    /// that a secret must not be an argument.
     private static func unknown(_ name: String, _ path: ResourcePath) -> ValidationError {
         let secrets = path.route.document()?.secrets ?? []
         if let secret = secrets.first(where: { $0.lastName == name.lastName }) { return refusal(secret) }
@@ -174,7 +175,7 @@ struct Assignments {
 extension Assignments {
     /// The words that a shell offers to complete `NAME=VALUE` arguments, such as `NAME=`.
     ///
-    /// For a member with a fixed list of words, each word includes the value.
+    /// If a member has a fixed list of values, there is a word `NAME=VALUE` for each value.
     static let completions: [String] = {
         let leaves = AdministrationRoute.resources.flatMap { $0.document()?.leaves ?? [] }
         let words = leaves.flatMap { leaf -> [String] in
@@ -216,10 +217,11 @@ extension Schema {
         }
     }
 
-    /// How arguments name an element of the list that this schema describes: by the element's only required member.
+    /// The names of the elements in the list that this schema describes: `key` is the member that contains an element's
+    /// name.
     ///
-    /// The value has the name of this member, and the schema of the elements. It is nil if the schema is no list, or if
-    /// its elements have no required member or several.
+    /// `key` is the elements' only required member, and `element` is their schema. Nil if this schema describes no
+    /// list, or if the elements have no required member or several.
     private var keyed: (key: String, element: Schema)? {
         guard let element = elements.first?.resolved else { return nil }
         let required = element.properties.filter(\.isRequired)
@@ -280,7 +282,9 @@ extension String {
 }
 
 extension JSONValue {
-    /// Returns whether the list at the path has at least one element with the member by which the path names elements.
+    /// Returns whether the path leads to a list in which at least one element has a name.
+    ///
+    /// The name of an element is the value of its member `key`.
     fileprivate func hasElements(on way: ArraySlice<Assignments.Step>) -> Bool {
         switch way.first {
         case nil: false
@@ -291,8 +295,9 @@ extension JSONValue {
 
     /// Returns this document with the value at a path replaced.
     ///
-    /// A merge patch contains each list as a whole. So a list that is not yet in this document begins with the elements
-    /// of `current`. The value `null` removes a list element, or a member of an element.
+    /// This document is a merge patch, which can only replace a list as a whole. So the first change to a list copies
+    /// all its elements from `current`, the stored document. The value `null` removes a list element, or a member of an
+    /// element.
     fileprivate func setting(
         _ way: ArraySlice<Assignments.Step>,
         to value: JSONValue,
@@ -333,7 +338,9 @@ extension JSONValue {
         }
     }
 
-    /// The value without members that are `null`, at any depth.
+    /// This value without those members of objects that are `null`, at any depth.
+    ///
+    /// Lists remain unchanged, with all that is in them.
     var withoutNulls: JSONValue {
         guard case .object(let object) = self else { return self }
         return .object(

@@ -15,9 +15,9 @@ struct Lifetime: ExpressibleByArgument, Sendable {
         seconds = count * unit
     }
 
-    /// Returns a point in time as the administration API expects it.
+    /// Converts an argument to a point in time as the administration API expects it.
     ///
-    /// If the text is a duration such as `12h`, the result is the time that long ago. Any other text is returned
+    /// A duration such as `12h` becomes the time that long ago, in milliseconds since 1970. Any other text is returned
     /// unchanged.
     static func moment(_ text: String) -> String {
         guard let ago = Lifetime(argument: text) else { return text }

@@ -1,7 +1,9 @@
 import ArgumentParser
 import Glibc
 
-/// The option with the destination of a document that a command writes: standard output, or the file of `-o`.
+/// The option `-o`, which names the file to which a command writes a document.
+///
+/// Without the option, the command writes to standard output.
 struct OutputFileOption: ParsableArguments {
     @Option(
         name: [.customShort("o"), .customLong("output")],
@@ -26,9 +28,10 @@ struct OutputFileOption: ParsableArguments {
 
     /// Writes a document in parts to a new file of mode 0600, or to standard output.
     ///
-    /// The file gets its name only when it is complete. If `body` fails, no file appears under the name. Another user
-    /// of the machine may have been able to read a former file of this name, or may have put a link in its place. This
-    /// user can neither read nor redirect the new file.
+    /// The file gets its name only when it is complete. If `body` fails, no file appears under the name.
+    ///
+    /// Other users of the machine cannot read the new file, even if they could read a former file of this name. If they
+    /// have put a link there, it is not followed.
     ///
     /// - Parameter body: Receives the function that writes a part.
     /// - Returns: What `body` returns.
@@ -61,8 +64,8 @@ struct NewFile {
     ///
     /// - Parameters:
     ///   - path: The final name.
-    ///   - remedy: What the operator should do instead if the final name belongs to a link, a folder, a device or a
-    ///     pipe, which the file does not replace.
+    ///   - remedy: What the error message advises if the final name is that of a link, a folder, a device or a pipe.
+    ///     The file replaces none of these.
     /// - Throws: An exit code after printing why the file cannot be created.
     init(_ path: String, instead remedy: String) throws {
         var status = stat()

@@ -61,6 +61,6 @@ struct OutputOptions: ParsableArguments {
         for warning in value.object?[Self.warnings]?.array ?? [] { Terminal.say("warning: \(warning.string ?? "")") }
     }
 
-    /// The member of a result that contains warnings; they are printed for every result.
+    /// The name of the member in which any result may contain warnings.
     private static let warnings = "warnings"
 }

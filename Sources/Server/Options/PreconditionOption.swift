@@ -13,10 +13,9 @@ struct PreconditionOption: ParsableArguments {
     /// The precondition for the command's change: the tag of the option `--if-match`; without the option, none.
     var precondition: Precondition { plainTag.map { .tags([$0]) } ?? .any }
 
-    /// Checks that the resource at the path can have a precondition.
+    /// Refuses the option for a resource that has no tag.
     ///
-    /// - Throws: `ValidationError` if it cannot. Otherwise the operator would believe that the option protects the
-    ///   change.
+    /// - Throws: `ValidationError`, since the operator would otherwise believe that the option protects the change.
     func check(_ path: ResourcePath) throws {
         guard tag == nil || path.route.takesTag else {
             throw ValidationError("\(path.text) has no tag: leave --if-match out.")

@@ -22,7 +22,7 @@ enum ResourceVerb: String, CaseIterable {
 
     /// The resource paths that can follow the verb on the command line, with summaries, for the help text.
     ///
-    /// If a member of the document names a new resource, the path may end with that name.
+    /// If the document of a new resource has a member with the resource's name, the path may end with this name.
     var paths: [(template: String, summary: String)] {
         AdministrationRoute.resources.filter(calls).map { route in
             let name = ResourcePath.naming(route).map { "[/{\($0)}]" } ?? ""
@@ -37,8 +37,8 @@ struct ResourcePath {
     let text: String
     let route: AdministrationRoute
     let segments: [String: Substring]
-    /// The last segment of a path to a resource that the command creates, and the member of the document that has this
-    /// value.
+    /// The name at the end of the path of a resource that the command creates, and the member of the document for this
+    /// name.
     ///
     /// Nil if the path does not end with the name of a new resource.
     let named: (member: String, value: String)?
@@ -88,7 +88,7 @@ struct ResourcePath {
         return nil
     }
 
-    /// Returns the names of the list elements that a stored document has and a new document does not have.
+    /// Returns the names of the list elements that the stored document has and the new document does not have.
     ///
     /// A name is, for example, `apps.1234`.
     func elements(of current: JSONValue, without document: JSONValue?) -> [String] {
@@ -115,7 +115,7 @@ struct ResourcePath {
         return nil
     }
 
-    /// Returns the name of the member by which a client names a resource that the route creates.
+    /// Returns the name of the document's member in which a client states the name of a new resource.
     ///
     /// Nil if the service generates the resource's id.
     fileprivate static func naming(_ route: AdministrationRoute) -> String? {

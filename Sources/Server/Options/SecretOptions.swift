@@ -1,11 +1,10 @@
 import ArgumentParser
 import Domain
 
-/// The source of a command's secret: a file, standard input, or hidden input at the terminal.
+/// Command-line options that name the source of a secret: a file, or standard input.
 ///
-/// A secret is never an argument. Every process on the machine can read arguments, and the shell writes them into its
-/// history. Operators might try an option with the secret as its value. That option exists only for the error message
-/// that explains this.
+/// No option takes the secret itself. Every process on the machine can read a command's arguments, and the shell writes
+/// them into its history. If an operator passes the secret as an argument, an error message explains this.
 protocol SecretOptions: ParsableArguments {
     /// The base name of the options, such as `secret` for `--secret-file`.
     static var option: String { get }

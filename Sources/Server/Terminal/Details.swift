@@ -10,7 +10,7 @@ struct Details {
     ///
     /// - Parameters:
     ///   - value: The object.
-    ///   - members: Names of members that are shown elsewhere.
+    ///   - members: Names of members that get no row, since the output shows them in another way.
     ///   - moments: Names of rows that are milliseconds since 1970.
     init(_ value: JSONValue, without members: [String] = [], moments: [String] = []) {
         for member in value.object?.members ?? [] where !members.contains(where: { $0.hasSameBytes(as: member.key) }) {

@@ -9,7 +9,7 @@ struct Progress {
     ///
     /// - Parameters:
     ///   - what: The name of the counted items.
-    ///   - isShown: False if the terminal shows the result itself.
+    ///   - isShown: Whether to show the progress. False if the command's result appears at the terminal.
     init(_ what: String, isShown: Bool) {
         self.what = what
         self.isShown = isShown && Terminal.errorIsTerminal

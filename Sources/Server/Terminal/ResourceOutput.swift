@@ -23,7 +23,9 @@ extension OutputOptions {
         }
     }
 
-    /// Prints a resource with the columns and times that the schema of the given path defines.
+    /// Prints a resource as the schema of the given path describes it.
+    ///
+    /// The schema determines the columns of tables, and which members are times.
     func show(_ resource: Resource, like template: String) throws {
         let schema = Schema.answer(at: template)
         try show(resource, schema.sections, moments: schema.moments)
@@ -35,8 +37,10 @@ extension Column {
         Schema.answer(at: template).resolved["items"].elements.first.map(columns) ?? []
     }
 
-    /// Returns the table columns for a list of objects: the objects' members that are plain values or lists of plain
-    /// values.
+    /// Returns the columns of the table that shows a list of objects.
+    ///
+    /// They are the members that are plain values or lists of plain values, and the members of small inner objects.
+    /// Some kinds of objects have a fixed selection of columns (`shown`).
     static func columns(of schema: Schema) -> [Column] {
         if let names = schema.definition.flatMap({ shown[$0.name] }) {
             let members = schema.members
@@ -57,7 +61,7 @@ extension Column {
         }
     }
 
-    /// The table columns for objects that have more members than fit on a line, by the kind of object.
+    /// The members that a table shows, for kinds of objects with more members than fit on a line.
     private static let shown = [
         "User": ["objectId", "name", "email", "userStatus", "created", "lastLogin"],
         "AuditEntry": ["happened", "actor", "source", "application", "action", "target", "from", "to"],
@@ -81,7 +85,9 @@ extension Schema {
         AdministrationRoute.resources.first { $0.method == .get && $0.template == template }?.answer ?? .any
     }
 
-    /// The schema of the value if it is not `null`; a reference is replaced by the schema to which it refers.
+    /// The schema that describes the value if the value is not `null`.
+    ///
+    /// A reference is replaced by the schema to which it refers.
     fileprivate var present: Schema {
         let schema = resolved
         return schema.alternatives.first { !$0.resolved.isNothing }?.present ?? schema

@@ -3,7 +3,7 @@ import Glibc
 
 /// The three standard streams, each of which may be a terminal.
 enum Terminal {
-    /// Whether the command can ask questions: a user sees standard error and can type at standard input.
+    /// Whether the command can ask questions: both standard input and standard error must be a terminal.
     static var canAsk: Bool { isatty(STDIN_FILENO) == 1 && isatty(STDERR_FILENO) == 1 }
 
     static var inputIsTerminal: Bool { isatty(STDIN_FILENO) == 1 }
@@ -72,8 +72,8 @@ enum Terminal {
 
     /// Prints a question and reads a line that the terminal does not show; nil at the end of input.
     ///
-    /// The terminal is in a mode that passes on each key at once: its line buffer holds only 4095 bytes, and tokens may
-    /// be longer.
+    /// Meanwhile, the terminal passes on each key at once instead of a whole line. Its buffer for a line holds only
+    /// 4095 bytes, and tokens may be longer.
     static func askHidden(_ question: String) -> String? {
         var before = termios()
         guard tcgetattr(STDIN_FILENO, &before) == 0 else { return nil }

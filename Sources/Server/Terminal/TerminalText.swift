@@ -58,7 +58,7 @@ enum TerminalText {
         text.utf8.allSatisfy { $0 < 0x80 } ? text.utf8.count : text.unicodeScalars.reduce(0) { $0 + width(of: $1) }
     }
 
-    /// Returns the text if it fits, else its beginning and an ellipsis.
+    /// Returns the text if it fits into `width` columns of the terminal; else its beginning and an ellipsis.
     static func cut(_ text: String, to width: Int) -> String {
         guard self.width(of: text) > width || text.unicodeScalars.count > maxScalars(width) else { return text }
         var result = String.UnicodeScalarView()

@@ -10,7 +10,7 @@ import Postgres
 import Providers
 import Secrets
 
-/// The configuration variables that must be set.
+/// The configuration variables for the database, the master keys and the number of trusted proxies.
 enum NeededVariables {
     static let databaseURL = Variable<PostgresConfiguration?>(
         "database.url",

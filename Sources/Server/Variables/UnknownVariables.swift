@@ -56,9 +56,10 @@ enum UnknownVariables {
         return nil
     }
 
-    /// Returns the prefixes of the environment variables that Kubernetes sets in every container.
+    /// Returns the prefixes of the environment variables that Kubernetes sets in every container for each of its
+    /// services.
     ///
-    /// For a Kubernetes service `federation`, it sets `FEDERATION_SERVICE_HOST` and other variables, whose prefixes are
+    /// For a Kubernetes service `federation`, the variables are `FEDERATION_SERVICE_HOST` and others, with the prefixes
     /// `FEDERATION_SERVICE_` and `FEDERATION_PORT`.
     ///
     /// Source: https://kubernetes.io/docs/concepts/services-networking/service/#environment-variables

@@ -53,8 +53,9 @@ extension Variable<ListenAddress> {
 }
 
 extension Variable<TrustedPeers?> {
-    /// Declares a configuration variable whose value is a list of proxies that may report a connection's source; nil
-    /// for none.
+    /// Declares a configuration variable whose value is a list of proxies; nil if the variable is not set.
+    ///
+    /// These proxies may report the source of a connection.
     static func peers(_ key: String, _ meaning: String) -> Variable {
         Variable(key, "list", meaning) { text throws(WrongValue) in
             guard let peers = TrustedPeers(text) else {

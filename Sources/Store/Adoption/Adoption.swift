@@ -1,7 +1,7 @@
 package import Domain
 import Postgres
 
-/// The plan of an adoption, by which an application stores its users in an existing table.
+/// The plan for the adoption of an existing table, in which an application is going to store its users.
 ///
 /// The table loses nothing, and gets the columns that it lacks. The application's `users` becomes a view of the table.
 /// The columns of the view have the names that the service uses.
@@ -104,7 +104,7 @@ package struct AdoptionStep: Sendable {
 }
 
 extension Store {
-    /// Returns the remaining steps of an adoption, judged by the present state of the database.
+    /// Returns the steps of an adoption that are still to be done.
     ///
     /// - Throws: `conflict` if a table of the operator has a foreign key to the application's users table.
     package func steps(of adoption: Adoption, by actor: ChangeAuthor) async throws(Failure) -> [AdoptionStep] {

@@ -3,8 +3,8 @@ import Encodings
 
 /// The SQL of an adoption.
 ///
-/// Statements that read or write the whole table let other sessions read and write the table. A statement that locks
-/// the table takes an instant, unless it rewrites the table. It waits for the lock for one second at most, since other
+/// A statement that reads or writes the whole table does not block other sessions. A statement that locks the table
+/// takes only an instant, unless it rewrites the table. It waits for the lock for one second at most, since other
 /// sessions queue behind a statement that waits.
 struct AdoptionScript {
     let adoption: Adoption

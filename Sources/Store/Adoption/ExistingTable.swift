@@ -9,7 +9,9 @@ package struct ExistingTable: Sendable {
     package let name: String
     /// The table's qualified and quoted name, for use in SQL.
     package let sql: String
-    /// The reason, other than its columns, why no application can adopt the table; nil if there is none.
+    /// Why no application can adopt the table, whatever its columns; nil if nothing prevents it.
+    ///
+    /// The text continues a sentence that begins with the table's name.
     package let obstacle: String?
     /// The application that has adopted the table, or has begun to.
     package let application: String?
@@ -18,7 +20,7 @@ package struct ExistingTable: Sendable {
     let indexes: Set<String>
     /// The names of the indexes whose creation was interrupted.
     let brokenIndexes: Set<String>
-    /// The triggers that an update of a row fires.
+    /// The names of the triggers that fire when a row is updated.
     package let updateTriggers: [String]
     /// Tables whose foreign keys to this table prevent the deletion of a user.
     package let referringTables: [String]
@@ -58,8 +60,9 @@ extension Store {
         return table
     }
 
-    /// Counts the values of a column that are no e-mail address, and the values that repeat another row's, ignoring
-    /// case.
+    /// Counts the malformed and the repeated values in a column of e-mail addresses.
+    ///
+    /// Values that differ only in case count as repeated.
     package func doubtfulAddresses(
         in column: String,
         of table: ExistingTable

@@ -89,7 +89,9 @@ extension Store {
         return try await query(statement).all(by: AuditEntry.init)
     }
 
-    /// Records that an operator was refused for lack of rights: an entry `refused`.
+    /// Records that an operator's request was refused for lack of rights.
+    ///
+    /// The entry's action is `refused`.
     ///
     /// - Parameters:
     ///   - request: The refused request, such as a method and a path; its first 500 bytes become the entry's target.
@@ -143,12 +145,12 @@ extension Store {
     /// Records that an actor read stored data of users.
     ///
     /// - Parameters:
-    ///   - reading: The entry's action.
+    ///   - reading: What the actor read; its raw value is the entry's action.
     ///   - user: The user whose data was read, if it was a single one.
     ///   - facts: Facts about the reading, without any value that the actor searched for or saw.
     ///   - application: The application of the users.
     ///   - actor: The reader.
-    /// - Throws: `store_unavailable` and similar failures. The data must not be shown then.
+    /// - Throws: `store_unavailable` and similar failures. Then the caller must not show the data.
     package func recordReading(
         _ reading: UserReading,
         of user: ObjectID?,

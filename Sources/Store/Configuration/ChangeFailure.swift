@@ -2,9 +2,9 @@ import Domain
 import Encodings
 import Postgres
 
-/// An error: other database objects depend on a column and prevent its change.
+/// The error that a column cannot be changed because other database objects depend on it.
 ///
-/// The objects are looked up after the end of the transaction.
+/// The service looks the objects up after the end of the transaction, to name them to the operator.
 struct DependentObjects: Error {
     let property: PropertyName
     let users: UsersTable
@@ -12,7 +12,7 @@ struct DependentObjects: Error {
 }
 
 extension ChangeTransaction {
-    /// Translates PostgreSQL's refusal to change a property's column, or its values, into a failure for the operator.
+    /// Returns the failure that an operator sees if PostgreSQL refuses to change a property's column or its values.
     ///
     /// An error that is not about the column is returned unchanged. The failure's message leaves out PostgreSQL's
     /// message, since that repeats values.

@@ -61,9 +61,9 @@ extension Store {
 
     /// Makes one attempt at a configuration change, within a transaction of the main database.
     ///
-    /// - Returns: The application after the change, and the place (database and schema) where its users were before.
-    ///   The place is nil unless the users were in a database of the application's own, and were deleted or moved to
-    ///   the main database.
+    /// - Returns: The application after the change, and the place (database and schema) where its users were before. If
+    ///   the users have left a database of the application's own, because they were deleted or moved to the main
+    ///   database, the place is set; otherwise it is nil.
     private func change(
         _ id: ApplicationID,
         by actor: ChangeAuthor,
@@ -213,7 +213,8 @@ extension Store {
 
     /// Runs a transaction with short lock timeouts, and retries the whole transaction until it gets all locks.
     ///
-    /// Dates, times and numbers have one text form, whatever the settings of the role or the database.
+    /// Inside the transaction, the text form of dates, times and numbers does not depend on settings of the role or the
+    /// database.
     ///
     /// - Throws: `conflict` if the locks were not available; the errors of the closure, and `PostgresError`.
     func withShortLocks<Result: Sendable>(
@@ -243,7 +244,7 @@ extension Store {
     }
 }
 
-/// The steps of one configuration change, which also write audit log entries and raise the revision.
+/// One configuration change, which carries out its steps, writes their audit log entries and raises the revision.
 private struct ChangeWork: Sendable {
     let application: ApplicationID
     let actor: ChangeAuthor
@@ -257,8 +258,8 @@ private struct ChangeWork: Sendable {
     ///   - connection: A transaction of the main database.
     ///   - tables: A transaction of the database of the application's users; the same one if that is the main database.
     ///   - record: Commits the audit log entries in a transaction of their own; nil if the users are in the main
-    ///     database. The entries are committed before the users are changed, since no change of users may lack its
-    ///     entry.
+    ///     database. The entries are committed before the change in the users' database, since no committed change may
+    ///     lack its entry.
     /// - Throws: The errors of the steps, and `PostgresError`.
     func carryOut(
         on connection: PostgresConnection,
@@ -441,7 +442,7 @@ struct ChangeTransaction {
         }
     }
 
-    /// Translates refusals of PostgreSQL into failures about the property.
+    /// Runs a closure, and translates PostgreSQL's errors in it into failures about the property.
     private func explaining<Value>(
         _ property: PropertyName,
         orElse advice: String,

@@ -13,7 +13,7 @@ package enum ConfigurationChange: Sendable {
     case changeSettings(JSONValue)
     /// Records the names of the environment variables from which a document takes API keys and secrets.
     case nameVariables(JSONValue)
-    /// Moves the application to a database that its users have been copied to; nil for the main one.
+    /// Moves the application to another database, where a copy of its users exists already; nil is the main database.
     case move(to: DatabaseVariable?)
     /// Removes the application, its PostgreSQL schema and everything in the schema.
     ///
@@ -44,13 +44,14 @@ package enum ConfigurationChange: Sendable {
     ///
     /// If the operator has already added a column of that name and of the right type, the property uses that column.
     ///
-    /// The step moves values that clients have written under the name of the undeclared property into the column.
+    /// Clients may have written values under that name while the property was undeclared. The step moves them to the
+    /// column.
     case declareProperty(Property)
     /// Renames a declared property and its column.
     ///
     /// The record of the values that the mapping wrote last (`untilEdited`) gets the new name, too.
     case renameProperty(from: PropertyName, to: PropertyName)
-    /// Changes a property's type, and its column's, to one that holds every value of the old type.
+    /// Changes the type of a property and of its column to one that holds every value of the old type.
     case widenProperty(PropertyName, to: PropertyType)
     /// Changes who may write and see the property, and whether it is required (NOT NULL of its column).
     case changeProperty(Property)
@@ -99,8 +100,9 @@ extension ConfigurationChange {
         }
     }
 
-    /// Whether the step is a deletion or a move to the main database, so that the application has no database of its
-    /// own.
+    /// Whether the step deletes the application or moves it to the main database.
+    ///
+    /// The application has no database of its own after that.
     var leavesOwnDatabase: Bool {
         switch self {
         case .delete, .move(to: nil): true
@@ -108,7 +110,9 @@ extension ConfigurationChange {
         }
     }
 
-    /// The database, other than the main one, that the step puts the application into.
+    /// The database, other than the main one, in which the step creates the application or to which it moves it.
+    ///
+    /// The result is nil for any other step.
     var otherDatabase: DatabaseVariable? {
         switch self {
         case .create(_, _, let database, _), .move(to: let database): database

@@ -80,7 +80,8 @@ package enum ConfigurationAnnouncement: Sendable {
     case changed
     /// The instance has connected to PostgreSQL to receive notifications, at its start or after a lost connection.
     ///
-    /// The instance may have missed notifications. The server may also be another one, which lacks some changes.
+    /// The instance may have missed notifications. It may also be connected to another database server than before, and
+    /// that server may lack some changes.
     case connected
 }
 

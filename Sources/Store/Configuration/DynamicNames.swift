@@ -10,7 +10,7 @@ extension Store {
     /// The application's row is locked first, so that concurrent logins cannot exceed the limit together. The other
     /// locks follow in the order that the documentation of `change` gives.
     ///
-    /// - Throws: `mapping_target_not_allowed` if the application would have more than 100.
+    /// - Throws: `mapping_target_not_allowed` if the application would have more than 100 of these names.
     package func registerDynamicNames(_ names: [PropertyName], of application: ApplicationID) async throws(Failure) {
         let texts = names.map(\.text)
         let fits = try await transaction { connection in

@@ -6,8 +6,8 @@ import Postgres
 extension Store {
     /// Checks whether secrets may be encrypted under a master key.
     ///
-    /// If no master key is registered in the database yet, the call first registers the keys of the secrets in the
-    /// database. If there are no secrets, it registers the given key.
+    /// If no master key is registered in the database yet, the call first registers every key that encrypts a secret in
+    /// the database. If the database has no secrets, the call registers the given key.
     ///
     /// - Parameters:
     ///   - keyID: The id of the master key.

@@ -23,7 +23,7 @@ package enum IndexReconciliation: Sendable, Equatable {
     ///
     /// A property whose index could not be built records the obstacle.
     case blocked(cause: String)
-    /// Another instance is building indexes.
+    /// Nothing was done, since another instance is building indexes.
     case elsewhere
 }
 
@@ -32,7 +32,9 @@ package enum IndexReconciliation: Sendable, Equatable {
 /// Every other index of the table is left alone.
 struct PropertyIndex: Sendable {
     let name: String
-    /// The schema of the table, which is not the application's if the table was adopted.
+    /// The schema of the table that has the index.
+    ///
+    /// An adopted table is not in the application's schema.
     let schema: String
     /// The name of the column in statements; nil if the view of an adopted table does not show the column.
     let column: String?
@@ -204,7 +206,8 @@ extension Store {
         }
     }
 
-    /// Builds the declared indexes of an application's users that are missing, and drops the others.
+    /// Builds declared indexes that an application's users table lacks, and drops those that no property declares any
+    /// more.
     ///
     /// Indexes are built and dropped concurrently, outside of any transaction. No login waits, and the time is
     /// unlimited. Only one instance at a time does this, for whichever application, since all builds in a database wait

@@ -26,7 +26,7 @@ struct Requirement: Error, Hashable {
 }
 
 extension Store {
-    /// Adds a constraint that forbids NULL in a column of the users table, and validates it for the present users.
+    /// Adds a constraint that forbids NULL in a column of the users table, and checks all existing rows.
     ///
     /// - Throws: `constraint_violation` if a user has no value.
     func validate(_ requirement: Requirement) async throws {

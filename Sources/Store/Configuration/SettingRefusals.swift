@@ -68,7 +68,8 @@ extension Store {
         if passwords.count > 0 { throw Self.identityPropertyStays }
     }
 
-    /// Refuses to change the identity property by the settings that a step is about to write, if users have passwords.
+    /// Refuses settings that a step is about to write, if they change the identity property although users have
+    /// passwords.
     static func refuseIdentityChange(
         to settings: JSONValue,
         of stored: StoredApplication,

@@ -32,7 +32,8 @@ package struct StoredApplication: Sendable {
     ///
     /// The members of this structure that those columns fill are empty.
     package internal(set) var unreadable: [String] = []
-    /// The environment variables that a document named for keys and secrets, by their places in the document.
+    /// The names of the environment variables that hold a document's keys and secrets, by their positions in the
+    /// document.
     ///
     /// The value is not decoded.
     package var variables: JSONValue = .object([:])
@@ -56,7 +57,7 @@ package struct StoredApplication: Sendable {
 
     /// The settings of a provider, and its apps in the order in which they are tried.
     package struct Provider: Sendable, Equatable {
-        /// The provider kind; the provider's name is the operator's choice.
+        /// The provider kind, which can differ from the name that the operator chose for the provider.
         package let kind: ProviderName
         package let enabled: Bool
         /// The provider's options as the operator has set them, not decoded.

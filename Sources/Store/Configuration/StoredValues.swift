@@ -26,7 +26,7 @@ struct DynamicValues {
     /// The query that finds one user with a value under the property's name that is not yet in the column.
     var some: Statement { Statement(sql: "select 1 from \(table) where dynamic ? \(key) limit 1") }
 
-    /// The statement that moves the values that fit the property's type into its column.
+    /// The statement that moves values into the property's column if they fit the property's type.
     var move: Statement {
         Statement(
             sql: """
@@ -36,7 +36,7 @@ struct DynamicValues {
         )
     }
 
-    /// The failure for values that do not fit the property's type, so that they could not be moved to its column.
+    /// The failure for values that cannot be moved to the property's column, because they do not fit its type.
     var misfit: Failure {
         Failure(
             .valueNotConvertible,

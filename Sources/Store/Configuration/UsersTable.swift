@@ -16,7 +16,7 @@ struct UsersTable: Sendable, Hashable {
 
     var schema: String { place.schema }
 
-    /// The qualified and quoted name of the table or view `users`, by which rows are read and written.
+    /// The qualified and quoted name of `users`, the table or view through which statements read and write users.
     var users: String { quoted(schema) + ".users" }
     /// The name of the table whose columns are altered: the adopted table, if there is one, or else `users`.
     var table: String { adopted ?? users }

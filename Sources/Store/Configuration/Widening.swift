@@ -5,8 +5,8 @@ import Postgres
 /// The conversion of values of one type to a wider one (`PropertyType.widens`).
 ///
 /// As text, a number or a boolean has its usual form, a DATE is `YYYY-MM-DD`, and a DATETIME is
-/// `YYYY-MM-DDTHH:MM:SS.mmmZ`. Mapped values that are stored as text have the same forms. As a DATETIME, a DATE is its
-/// midnight in UTC. As JSON, a value is what responses show: a DATETIME is milliseconds since 1970.
+/// `YYYY-MM-DDTHH:MM:SS.mmmZ`. Mapped values that are stored as text have the same forms. A DATE becomes the DATETIME
+/// of its midnight in UTC. A value becomes the JSON that responses show: a DATETIME becomes milliseconds since 1970.
 struct Widening {
     let from: PropertyType
     let to: PropertyType
@@ -75,7 +75,7 @@ extension ChangeTransaction {
         if isTracked { try await exclusively(written.widen(widening), for: name, orElse: WrittenValues.advice) }
     }
 
-    /// Refuses values beyond ±2⁵³, since a double cannot represent each of these integers exactly.
+    /// Refuses values beyond ±2⁵³, where a double cannot represent every integer exactly.
     private mutating func refuseInexact(_ name: PropertyName, in users: UsersTable) async throws {
         try await exclusively(
             "lock table \(users.users) in access exclusive mode",

@@ -29,7 +29,7 @@ extension ChangeTransaction {
         }
     }
 
-    /// Moves the application to a database that its users have been copied to.
+    /// Moves the application to another database, where a copy of its users exists already.
     ///
     /// The operator has copied the users by dump and restore while no instance ran. If one of the databases is the main
     /// one, this step compares the users with their copy, and copies the rows of `belongings`. The former schema is
@@ -178,7 +178,7 @@ extension ChangeTransaction {
 }
 
 extension Store {
-    /// Removes an application from its former own database, after the commit of its move or deletion in the main one.
+    /// Removes an application from its former database after the main database has committed the move or the deletion.
     ///
     /// - Throws: `store_unavailable` if the former database cannot be used. Even then nothing looks for the application
     ///   there.

@@ -1,7 +1,7 @@
 package import Domain
 import Postgres
 
-/// An error: the database that is to hold an application lacks the service's tables, or has outdated ones.
+/// The error for a database that is to hold an application, but has no tables of the service, or outdated ones.
 ///
 /// `Store.change` catches this error, creates or migrates the tables, and starts the transaction over.
 struct UnpreparedDatabase: Error {
@@ -17,7 +17,7 @@ extension Store {
     ///     or moved there.
     ///   - schema: The schema that the operator has copied, if the application is moved. Nil if the application is
     ///     created.
-    ///   - body: The statements. They run once, since the body also writes to the main database.
+    ///   - body: The statements. They are not retried, since the body also writes to the main database.
     /// - Returns: The result of the body.
     /// - Throws: `UnpreparedDatabase` if the service's tables must be created or migrated first; `conflict` if the
     ///   copied schema is missing; `DatabaseProblem` if the database is unusable; the errors of the body.

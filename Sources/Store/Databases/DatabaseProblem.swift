@@ -3,7 +3,7 @@ import Postgres
 
 /// A reason why an application's own database is not used.
 ///
-/// Operators and the log see the reason, and clients do not. No case holds the variable's value.
+/// Operators and the log see the reason, and clients do not. No case contains the value of the environment variable.
 package enum DatabaseProblem: Error, Sendable, Hashable, CustomStringConvertible {
     /// The environment variable is not set.
     case unset(DatabaseVariable)
@@ -11,11 +11,11 @@ package enum DatabaseProblem: Error, Sendable, Hashable, CustomStringConvertible
     case malformed(DatabaseVariable, String)
     /// The database does not respond.
     case away(DatabaseVariable)
-    /// The database refuses a query with this SQLSTATE: 42501 if its role lacks privileges.
+    /// The database refuses a query with this SQLSTATE, for example 42501 if the database role lacks privileges.
     case refused(DatabaseVariable, String)
     /// The database has no tables of the service.
     case empty(DatabaseVariable)
-    /// The database is another deployment's, or of a version in which deployments had no ids.
+    /// The database belongs to another deployment, or was set up by a version of the service without deployment ids.
     case foreign(DatabaseVariable)
     /// The database is the main one.
     case main(DatabaseVariable)

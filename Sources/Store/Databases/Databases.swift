@@ -27,7 +27,7 @@ package final class Databases: Sendable {
 
     /// The time between two checks of a database.
     static let interval: Duration = .seconds(2)
-    /// The timeout of a check, and of the wait for the first one.
+    /// The timeout of a check, and of a statement's wait for a check.
     static let timeout: Duration = .milliseconds(900)
     /// The timeout of a check for which an operator waits.
     static let timeoutOfOperators: Duration = .seconds(5)

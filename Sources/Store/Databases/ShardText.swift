@@ -23,8 +23,10 @@ struct Shards: Sendable {
         private let wrapper: String
         private let command: String
 
+        /// Creates the statement that Citus runs in one piece.
+        ///
         /// - Parameters:
-        ///   - command: The statement for the shards.
+        ///   - command: The statement, with the names of the shards.
         ///   - values: The number of its values.
         ///   - columns: The types of its result columns. If there are none, the result is the number of rows.
         ///   - reads: Whether the statement writes nothing and locks nothing.
@@ -61,7 +63,7 @@ struct Shards: Sendable {
         statement.sql.hasPrefix("select") && !statement.sql.contains(/\bfor (no key )?(update|share)\b/)
     }
 
-    /// Rewrites a statement with the names of the shards, and with its values as elements of one array of texts, `$1`.
+    /// Replaces the tables in a statement by their shards, and its parameters by elements of one array of texts, `$1`.
     ///
     /// - Parameter statement: A statement of this service. Its strings and names are in plain quotes.
     /// - Returns: The text; nil if the statement uses none of the tables, or uses the configuration, too.
@@ -106,7 +108,7 @@ struct Shards: Sendable {
         return isAboutTables ? String(decoding: command, as: UTF8.self) : nil
     }
 
-    /// Restores the names that an error would have without shards.
+    /// Returns a shard's error with the names of table, column and constraint that an ordinary server would report.
     ///
     /// Citus passes on the error's code and message, but no names except those in the message.
     func explained(_ error: PostgresError) -> PostgresError {
@@ -148,7 +150,7 @@ struct Shards: Sendable {
 }
 
 extension ArraySlice<UInt8> {
-    /// The beginning of the text that consists of the characters of an unquoted SQL name.
+    /// The longest prefix of the text whose characters may all occur in an unquoted SQL name.
     fileprivate var name: ArraySlice<UInt8> {
         prefix { byte in
             switch byte {

@@ -127,7 +127,7 @@ final class Sharding: Sendable {
 
     /// Clears the cache of an application's tables if an error suggests that it is outdated.
     ///
-    /// - Returns: Whether the cache was cleared. PostgreSQL has executed no part of the statement then.
+    /// - Returns: Whether the cache was cleared. If so, PostgreSQL has executed no part of the statement.
     @discardableResult
     func doubt(_ schema: String, since error: PostgresError) -> Bool {
         guard let code = error.sqlState, ["0A000", "42P01", "42703", "42804"].contains(code) else { return false }

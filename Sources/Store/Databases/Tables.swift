@@ -4,12 +4,12 @@ import Postgres
 /// The database of an application's tables: the main one, or the application's own.
 ///
 /// Every statement about users goes through this type. Statements about the configuration go to the main database. A
-/// transaction is in one of the two databases. Related changes of both need two transactions: that of the users is
-/// committed first, and that of the main database last (decision D24). ``ChangeTransaction`` describes this. Audit log
-/// entries are committed before both: see `record`.
+/// transaction is in one of the two databases. A change of both databases needs two transactions. The transaction in
+/// the users' database is committed first, and the one in the main database last (decision D24). ``ChangeTransaction``
+/// describes this. Audit log entries are committed before both: see `record`.
 struct Tables: Sendable {
     let databases: Databases
-    /// The application and its own database; nil for the main database.
+    /// The application, and the environment variable with the URL of its own database; nil for the main database.
     let place: (variable: DatabaseVariable, application: ApplicationID)?
     /// The application's schema in the main database; nil for the configuration, and for users in another database.
     private let schema: String?
@@ -148,7 +148,7 @@ struct Tables: Sendable {
 
     /// Writes the audit log entries of a transaction that has written everything else.
     ///
-    /// From now on the transaction may only take locks.
+    /// After this call the transaction may only take locks.
     ///
     /// The log is in the main database. If the users are in another one, the entries are committed before the
     /// transaction. So no change of users lacks its entry. The entry of a transaction whose commit failed stays

@@ -85,7 +85,7 @@ extension PostgresError {
     }
 }
 
-/// An error: a reversal link can still recover the account.
+/// The error that a user must not be erased yet, because a reversal link can still recover the account.
 ///
 /// The link was mailed to a former e-mail address of the user. A thief may have changed the address and then requested
 /// the deletion. So the erasure waits until the link expires.

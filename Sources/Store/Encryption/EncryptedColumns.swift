@@ -1,9 +1,9 @@
 package import Domain
 
-/// A kind of encrypted values.
+/// A kind of encrypted values, for counting them.
 ///
-/// The API reports the number of values of each kind in a member with the raw value as its name. The command
-/// `federation secrets status` prints them in columns with the titles, in the order of the cases.
+/// In responses of the API, the raw value names the member with the number of values of the kind. The command
+/// `federation secrets status` prints a column for each kind, with the kind's title, in the order of the cases.
 package enum EncryptedKind: String, Sendable, CaseIterable {
     /// App secrets and secret options.
     case secrets = "count"
@@ -68,7 +68,7 @@ package struct EncryptedColumn: Sendable {
         case bytes(String)
     }
 
-    /// What the rows of a table with an encrypted column belong to.
+    /// The owner of a table's rows: the service, an application, an application's configuration, or its users.
     enum Owner {
         /// The service as a whole: the table is in the schema `federation`.
         case service

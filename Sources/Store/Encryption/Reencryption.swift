@@ -150,7 +150,7 @@ extension EncryptedColumn.Key {
 extension EncryptedValue {
     /// Returns the statement that replaces this ciphertext by a new one of the same secret.
     ///
-    /// If the value cannot be decrypted, `anew` is nil, and `unopened` decides what happens.
+    /// If the value cannot be decrypted, `anew` is nil, and `EncryptedColumn.unopened` decides what happens.
     fileprivate func replacement(
         by anew: EncryptedSecret?,
         orElse unopened: EncryptedColumn.Unopened,

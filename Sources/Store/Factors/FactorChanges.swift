@@ -5,7 +5,9 @@ import Postgres
 
 /// The requirements for a change of a user's second factors: a recent authentication, and a maximum number of factors.
 package struct FactorProofRule: Sendable {
-    /// The maximum age, in seconds, of the authentication, and of the second factor of a user who has one.
+    /// The maximum age of the user's authentication, in seconds.
+    ///
+    /// A user who has a second factor must have presented one within the same time.
     let seconds: Int
     /// The maximum number of factors of a user.
     let max: Int
@@ -211,7 +213,7 @@ extension PostgresConnection {
 
     /// Refuses to remove a passkey that is the user's last login method.
     ///
-    /// Another passkey is known to be a login method only if it opened the session.
+    /// Another passkey counts as a login method only if it opened the session.
     ///
     /// - Throws: `last_login_method`.
     fileprivate func requireWayIn(

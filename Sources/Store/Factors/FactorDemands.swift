@@ -2,10 +2,10 @@ package import Domain
 import Postgres
 
 extension Store {
-    /// Returns the failure that ends a login by a verified identity if the login lacks a required second factor.
+    /// Returns the failure of a login that lacks a required second factor; nil if no factor is missing.
     ///
-    /// The SQL statement that writes the login decides by the same rules. The result is nil for a disabled user, since
-    /// the login itself refuses a disabled user.
+    /// The provider has verified the identity already. The SQL statement that writes the login decides by the same
+    /// rules. The result is nil for a disabled user, too, since the login itself refuses a disabled user.
     ///
     /// - Returns: `second_factor_required`, `second_factor_enrolment_required`, or nil.
     /// - Throws: `store_unavailable` and similar failures.

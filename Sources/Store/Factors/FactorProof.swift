@@ -4,8 +4,8 @@ package import Domain
 ///
 /// The statement that finishes the login, the step-up or the use of the link uses the factor up.
 ///
-/// This is a class to save memory: most logins have no second factor, and a value would take room in every suspended
-/// frame of each login.
+/// This is a class to save memory: a struct would take memory in each suspended function of each login, although most
+/// logins have no second factor.
 package final class FactorProof: Sendable {
     package enum Evidence: Sendable {
         /// The user has presented one of the account's factors.
@@ -53,8 +53,7 @@ package final class FactorProof: Sendable {
     }
 }
 
-/// A second factor that a user has presented, with the value in it that is accepted only once, such as a TOTP time
-/// step.
+/// A second factor that a user has presented, with its single-use value, such as the time step of a TOTP code.
 package struct ShownFactor: Sendable {
     package let id: ObjectID
     /// The time step of the code from an authenticator app (RFC 6238); nil for another factor.

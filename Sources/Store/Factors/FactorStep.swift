@@ -61,7 +61,7 @@ struct FactorStep<Input> {
     ///   - application: The user's application.
     ///   - kind: Whether a factor was presented or is enrolled.
     ///   - user: The id of the user as a scalar SQL expression, NULL while there is no user.
-    ///   - proof: The factor, as evidence of that kind.
+    ///   - proof: Returns the factor. Its evidence is of the given kind.
     ///   - opened: The hash of the new session's token; nil if no session is opened.
     ///   - isFresh: Whether the pending login is used for the first time. A repetition is accepted only if its session
     ///     exists.
@@ -136,8 +136,8 @@ struct FactorStep<Input> {
     /// Returns the SQL conditions under which the statement writes the login.
     ///
     /// - Parameter conditions: The conditions passed to `expressions(if:)`.
-    /// - Returns: These conditions and the step's own. For a presented factor, only the step's own condition, since
-    ///   `expressions(if:)` uses the factor up only if the others hold.
+    /// - Returns: The given conditions and the step's own condition. If a factor was presented, only the step's own:
+    ///   `expressions(if:)` has already checked the others.
     func requirements(beside conditions: [SQL<Input>]) -> [SQL<Input>] {
         if case .finishing(.shown) = part { [isSatisfied] } else { conditions + [isSatisfied] }
     }
@@ -247,8 +247,9 @@ struct FactorStep<Input> {
     /// The SQL condition that the same user began the pending login, or that the client repeats the login.
     private var isUser: SQL<Input> { "(\(user) is not distinct from \(putOff) or \(isRepeated))" }
 
-    /// The SQL condition that the passkey to enrol is already a stored factor, since a passkey belongs to one user
-    /// only.
+    /// The SQL condition that the passkey to enrol is stored already, as another factor.
+    ///
+    /// The service refuses the passkey then, since a passkey belongs to one user only.
     private var isTaken: SQL<Input> {
         """
         exists (

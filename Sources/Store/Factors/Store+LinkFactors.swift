@@ -10,7 +10,8 @@ import Postgres
 // enrolled them.
 
 extension Store {
-    /// Returns the second factors with which a user may set a password by a mailed link, the oldest first.
+    /// Returns the second factors of which a user must present one to set a password by a mailed link, the oldest
+    /// first.
     ///
     /// The result is nil if the link requires no factor.
     package func factors(
@@ -39,8 +40,9 @@ extension Store {
 }
 
 extension PostgresConnection {
-    /// Uses up the second factor that a user has presented to use a mailed link; without one, checks that the link
-    /// needs none.
+    /// Uses up the second factor that a user has presented with a mailed link.
+    ///
+    /// If the user has presented none, checks that the link requires none.
     ///
     /// - Parameters:
     ///   - proof: The presented factor; nil if there is none.

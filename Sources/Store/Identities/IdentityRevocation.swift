@@ -201,9 +201,9 @@ extension PermissionChange {
 }
 
 extension PostgresConnection {
-    /// Invalidates older credentials of some identities.
+    /// Makes the older credentials of some identities invalid.
     ///
-    /// These are the credentials that providers issued before `moment`. The record of that moment is kept for two
+    /// These are the credentials that the provider issued before `moment`. The record of that moment is kept for two
     /// hours: an ID token is valid for an hour after its issue, and the second hour allows for differing clocks. A
     /// moment that is not later than the recorded one changes nothing.
     ///

@@ -32,7 +32,7 @@ package struct KeptIdentity: Sendable {
     package var app: ProviderAppID { key.app }
     package var subject: Subject { key.subject }
 
-    /// The remaining lifetime, in seconds, below which a token is worth exchanging.
+    /// A token is worth exchanging if its remaining lifetime is less than this number of seconds.
     ///
     /// A token that expires within a day is a short-lived one, or a long-lived one near its expiry
     /// (docs/protocols/facebook.md §6).

@@ -3,13 +3,15 @@ import Encodings
 import Postgres
 
 extension Store {
-    /// Gives identities to users, as many as possible, in one transaction.
+    /// Adds identities to existing users in one transaction.
+    ///
+    /// Pairs that cannot be stored are refused, and the others are stored.
     ///
     /// A repetition changes nothing, so an interrupted file can be written again from its beginning.
     ///
     /// - Parameters:
     ///   - pairs: The users with their identities, all of one app at one provider.
-    ///   - refused: Further records of the batch, which are refused already.
+    ///   - refused: Records of the same batch that have been refused already. They become part of the outcome.
     ///   - application: The application of the users.
     ///   - isDryRun: Whether nothing is written.
     ///   - hash: The hash by which banned identities are recognized.
@@ -69,11 +71,11 @@ extension Store {
     }
 }
 
-/// The statements about the rows of `import_pairs`, which lead each row to a verdict.
+/// The statements that give verdicts to the rows of the temporary table `import_pairs`.
 ///
-/// A row that has no verdict yet can be written.
+/// A row without a verdict can still be written.
 private enum PairStatement {
-    /// Returns the statement that finds the users of addresses.
+    /// Returns the statement that finds the users by their e-mail addresses.
     ///
     /// It is a join, since an adopted table may have no index of addresses.
     static func users(in application: Application) -> Statement {
@@ -128,7 +130,7 @@ private enum PairStatement {
         ]
     }
 
-    /// Returns the statement that marks the rows whose identity a user has.
+    /// Returns the statement that marks the rows whose identity already belongs to a user.
     static func owners(in application: Application) -> Statement {
         let schema = Statement.quoted(identifier: application.schema)
         return """

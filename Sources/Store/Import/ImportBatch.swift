@@ -9,7 +9,7 @@ package struct ImportRow: Sendable {
     package let objectID: ObjectID
     package var status = UserStatus.enabled
     package var emailVerified = false
-    /// The provider by which the user registered, by its name in client SDKs; nil for a user without a provider.
+    /// The name, in client SDKs, of the provider by which the user registered; nil for a user without a provider.
     package var socialAccount: String?
     /// The time of creation in milliseconds since 1970 UTC, like `updated` and `lastLogin`.
     package var created: Int64?
@@ -44,12 +44,12 @@ package struct ImportRefusal: Sendable, Equatable {
 
 /// Records of a file that are processed together: all of them, or none.
 ///
-/// No two rows share an id, a login name or an identity. So whether one of these is taken depends on the database
-/// alone.
+/// No two rows share an id, a login name or an identity. So only a row in the database, never another row of the batch,
+/// can have taken one of these values.
 package struct ImportBatch: Sendable {
     /// The number of records of the file that precede this batch.
     package let before: Int
-    /// The number of records that are processed once this batch is processed, too.
+    /// The number of records of the file up to the last record of this batch.
     package let through: Int
     /// The records to import, in the order of the file.
     package let rows: [ImportRow]
@@ -62,7 +62,7 @@ package struct ImportBatch: Sendable {
         self.refusals = refusals
     }
 
-    /// The records of this batch as two batches; nil if the batch has at most one row.
+    /// Two batches that together have the records of this batch; nil if this batch has at most one row.
     var halves: (ImportBatch, ImportBatch)? {
         guard rows.count > 1 else { return nil }
         let (first, second) = (rows[..<(rows.count / 2)], rows[(rows.count / 2)...])
@@ -102,7 +102,7 @@ package struct ImportCounts: Sendable, Equatable {
     package var imported = 0
     /// The number of records whose users already existed and stay unchanged.
     package var existing = 0
-    /// The number of records that became no user, each with a line and a reason.
+    /// The number of records that were refused, each with a line and a reason.
     package var refused = 0
 
     package init() {}

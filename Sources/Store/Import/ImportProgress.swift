@@ -50,7 +50,7 @@ extension ImportProgress {
     }
 }
 
-/// An import that has begun, now or earlier.
+/// An import that was started, whether it has finished or not.
 package struct StoredImport: Sendable {
     package let fileHash: [UInt8]
     package let progress: ImportProgress

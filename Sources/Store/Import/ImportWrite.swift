@@ -3,7 +3,7 @@ import Encodings
 import Postgres
 
 extension Store {
-    /// Imports users of another system, as many as possible, in short transactions.
+    /// Imports users of another system in short transactions, and refuses the records that cannot be imported.
     ///
     /// A user who already exists stays unchanged. A record is refused if another user has its login name or identity.
     ///
@@ -142,9 +142,9 @@ extension Store {
 
     /// Returns the statement that inserts a group of users into a table.
     ///
-    /// No check has refused the users of the group, and they get the defaults of the same columns: of all properties
-    /// whose columns have a default, they have no value for exactly those in `lacking`. `names` maps the names that the
-    /// service uses for columns to the names in the table.
+    /// The group has the users whom no check has refused, and who lack values for exactly the properties in `lacking`.
+    /// The columns of these properties have defaults, which the users get. `names` maps the names that the service uses
+    /// for columns to the names in the table.
     fileprivate static func insertionOfUsers(
         into table: String,
         _ names: [String: String] = [:],
@@ -248,7 +248,8 @@ extension PostgresConnection {
     ///
     /// Each row needs single lookups by an index, however large the tables are. A join could read whole tables.
     ///
-    /// - Returns: The distinct sets of properties that get their defaults. Each insertion adds the users of one set.
+    /// - Returns: The distinct sets of properties that users of the batch lack, and for which they get the columns'
+    ///   defaults. Users who lack the same set are inserted together.
     fileprivate func stage(
         _ batch: ImportBatch,
         _ table: ImportColumns,

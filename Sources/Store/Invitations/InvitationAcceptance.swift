@@ -3,10 +3,10 @@ package import Encodings
 import FoundationEssentials
 import Postgres
 
-/// The invitation that a client presents at a login or a registration, in case this creates a user.
+/// The invitation that a client presents at a login or a registration; it is used only if a new user is created.
 ///
-/// This is a class, since most logins have no claim: a structure would take memory in each suspended function of each
-/// login.
+/// This is a class to save memory: a struct would take memory in each suspended function of each login, although most
+/// logins have no invitation.
 package final class InvitationClaim: Sendable {
     /// SHA-256 of the token of the invitation's link; nil if the client sent no token.
     package let tokenHash: [UInt8]?
@@ -49,7 +49,7 @@ extension Application {
     /// Whether new users need no invitation.
     var admitsAnybody: Bool { settings.newUsers == .open }
 
-    /// Whether a new user of the application needs an invitation, or presents one.
+    /// Whether an invitation matters for a new user: the application requires one, or the client presents one.
     func asksForInvitation(_ claim: InvitationClaim?) -> Bool {
         switch settings.newUsers {
         case .open: claim?.tokenHash != nil
@@ -146,7 +146,7 @@ extension Store {
     ///
     /// - Parameters:
     ///   - held: The invitation.
-    ///   - claim: What the client presented; it converts the invitation's properties.
+    ///   - claim: The claim that the client presented. It has the function that converts the invitation's properties.
     ///   - user: The new user.
     ///   - confirming: Whether the invitation confirms the user's address.
     ///   - application: The application of the invitation.

@@ -10,13 +10,13 @@ package struct NewInvitation: Sendable {
     package let tokenHash: [UInt8]?
     package let contact: InvitedContact
     package let roles: [String]
-    /// The properties that the new user gets, as values by property name in the form in which operators write them.
+    /// The properties that the new user gets, keyed by property name, with values as operators write them.
     package let properties: JSONObject
     package let locale: String?
     package let seconds: Int64
     /// The mail with the link; nil if the link is delivered in another way.
     package let mail: Notice?
-    /// Whether the link is sent to the contact and not shown to an operator.
+    /// Whether the link is only sent to the invited contact, and never shown to an operator.
     package let isSent: Bool
 
     package init(
@@ -178,8 +178,9 @@ extension Store {
         return try await invitations(where: condition, of: application)
     }
 
-    /// Returns the invitations that a user has accepted: at most two, since an invited guest may become a user by
-    /// another one.
+    /// Returns the invitations that a user has accepted.
+    ///
+    /// There are at most two: a guest who has accepted one may become a user by another invitation.
     package func invitations(
         takenBy user: ObjectID,
         in application: Application
@@ -268,7 +269,8 @@ extension Store {
         }
     }
 
-    /// The contact of an invitation as one SQL expression.
+    /// The SQL expression for an invitation's contact: an e-mail address, a telephone number or an identity, as one
+    /// text.
     ///
     /// The unique index is over the same expression.
     static let contact = "coalesce(lower(email), phone, provider || ' ' || provider_app || ' ' || subject)"

@@ -81,7 +81,7 @@ extension Store {
 
     /// Deletes the rows of the login log and the login counts of an application that no longer exists.
     ///
-    /// If there are several such applications, the call treats only the first one by id.
+    /// If there are several such applications, one call deletes the rows of only one: the first by id.
     ///
     /// - Returns: The number of deleted rows; when it equals `limit`, more may be left.
     package func purgeLoginsOfGoneApplications(limit: Int) async throws(Failure) -> Int {
@@ -175,7 +175,7 @@ extension Store {
 }
 
 extension Tables {
-    /// Schedules that the users whom a transaction erases are removed from the login log.
+    /// Schedules the removal of users from the login log, for a transaction that erases these users.
     ///
     /// The removal is deferred because a user may have logged in a million times. If the users are not in the main
     /// database, the schedule is committed before the transaction, like entries of the audit log (decision D24).

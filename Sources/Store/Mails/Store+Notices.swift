@@ -35,8 +35,9 @@ package struct Notice: Sendable {
     }
 }
 
-/// The notices of a change, with the e-mail address for which they were written, and whether that address was
-/// confirmed.
+/// The notices of a change, with the state of the user's e-mail address for which they were written.
+///
+/// The state is the address, and whether it was confirmed.
 package struct Announcement: Sendable {
     let email: String?
     let isVerified: Bool
@@ -61,7 +62,7 @@ extension Store {
         }
     }
 
-    /// Returns the confirmed e-mail addresses that a user had before changes of the last three days.
+    /// Returns the e-mail addresses to which reversal links for a user's account were mailed in the last three days.
     ///
     /// Notices also go to these addresses.
     package func formerAddresses(of user: ObjectID, in application: Application) async throws(Failure) -> [String] {
@@ -107,7 +108,7 @@ extension PostgresConnection {
     ///
     /// The erasure of `user` also deletes the queued notice. If `user` is nil, no erasure deletes the notice.
     ///
-    /// - Returns: Whether the notice may be sent.
+    /// - Returns: False if the notice exceeds a rate limit. It is not queued then.
     func enqueue(
         _ notice: Notice,
         to user: ObjectID?,

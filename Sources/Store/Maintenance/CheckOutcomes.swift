@@ -102,7 +102,7 @@ extension Store {
         )
     }
 
-    /// Returns the condition that an application has not changed since it was read.
+    /// Returns the SQL condition that an application's configuration has not changed since it was read.
     ///
     /// Only the main database contains the revisions. If the users are in a database of their own or on a node of
     /// Citus, the condition is evaluated first and returned as a constant.
@@ -134,7 +134,7 @@ extension Store {
         )
     }
 
-    /// Updates columns of an identity's row, as long as it holds the token that was checked.
+    /// Updates columns of an identity's row if the row still has the token that was checked.
     private func change(
         _ identity: KeptIdentity,
         set assignments: Statement,

@@ -18,7 +18,9 @@ package struct DueWork: Sendable {
 }
 
 extension Store {
-    /// Counts due work, using the indexes by which it is processed.
+    /// Counts the due work of an application.
+    ///
+    /// The queries use the same indexes as the background work itself.
     package func dueWork(of place: ApplicationPlace) async throws(Failure) -> DueWork {
         let (schema, max) = (quoted(place.schema), DueWork.maxCounted)
         let tables = tables(of: place)

@@ -1,7 +1,9 @@
 package import Domain
 import Postgres
 
-/// A kind of expired rows; each is found by an index.
+/// A kind of expired rows that a purge deletes.
+///
+/// An index finds the rows of each kind.
 package enum Expired: Sendable, CaseIterable {
     /// Expired rows of the table `single_use`, such as used nonces, unused login codes and bans.
     case singleUses
@@ -15,9 +17,9 @@ package enum Expired: Sendable, CaseIterable {
     case removedFactors
     /// Expired trust in devices.
     case trustedDevices
-    /// Invitations that no user accepted, a month after their expiry.
+    /// Invitations that no user accepted, and that expired more than 30 days ago.
     case invitations
-    /// Mails that were sent a day ago, and those that were given up a week ago.
+    /// Mails that were sent more than a day ago, and mails that were given up more than a week ago.
     case mails
 }
 

@@ -16,7 +16,10 @@ package struct ServerFacts: Sendable {
     package var isEncrypted: Bool
     /// The maximum number of connections, and the number of open ones.
     package var connections: (max: Int, open: Int)
-    /// The age of the oldest unfrozen transaction, and the age at which PostgreSQL freezes by itself.
+    /// The age of the database's oldest unfrozen transaction id, and the age at which PostgreSQL starts to freeze by
+    /// itself.
+    ///
+    /// Both are numbers of transactions.
     package var age: (transactions: Int, freezing: Int)
     /// The seconds since the start of the oldest transaction in this database, as far as the role may see transactions.
     package var oldestTransaction: Int
@@ -116,7 +119,7 @@ extension Store {
         return try result.all(String.self)
     }
 
-    /// Returns the lock timeout where the main database is a coordinator of Citus; nil where it is not.
+    /// Returns the lock timeout of the main database if that database is a coordinator of Citus; otherwise nil.
     package func timeoutOnCitus() async throws(Failure) -> Duration? {
         do { guard try await databases.sharding.isThere() else { return nil } } catch {
             throw await failure(of: error, in: nil)

@@ -2,17 +2,16 @@ package import Domain
 import Encodings
 import Postgres
 
-/// One change of the stored data of an operator: of the operator's role or tokens, or the operator's creation or
-/// deletion.
+/// One change of a stored operator: creation, deletion, or a change of role or tokens.
 package enum OperatorChange: Sendable {
     /// Creates the operator, who must not exist yet.
     case create(role: OperatorRole)
     case setRole(OperatorRole)
     /// Adds a token by the SHA-256 of its text, and deletes the operator's expired tokens.
     ///
-    /// The operator may already have the maximum number of tokens of this purpose. A further token for API calls is
-    /// refused then. For any other purpose, the least recently used token is revoked, if possible one without a
-    /// verified second factor.
+    /// If the operator already has the maximum number of tokens of this purpose, a further token for API calls is
+    /// refused. A token of any other purpose replaces an older one: the least recently used token without a verified
+    /// second factor or, if all have one, the least recently used token.
     case addToken(id: String, hash: [UInt8], expires: Int64?, isMachine: Bool, purpose: OperatorTokenPurpose)
     case revokeToken(id: String)
     case delete

@@ -71,7 +71,7 @@ extension StoredOperator {
         (self.name, self.role) = (name, role)
     }
 
-    /// Joins rows of `statement(_:)`, one for each token, to operators with all of their tokens.
+    /// Combines the rows of `statement(_:)`, one for each token, into operators with all of their tokens.
     static func joined(_ rows: [StoredOperator]) -> [StoredOperator] {
         rows.reduce(into: []) { operators, row in
             if operators.last?.name == row.name {

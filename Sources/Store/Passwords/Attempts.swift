@@ -15,10 +15,10 @@ package struct AttemptRule: Sendable {
     package let max: Int
     /// The length, in seconds, of the time window in which attempts are counted; the first attempt opens the window.
     package let window: Int
-    /// The seconds after the last failure until none of the failures counts any more.
+    /// The number of seconds without a failure after which all earlier failures stop counting.
     package let memory: Int
 
-    /// The seconds after the last failed attempt at a login name until none of its failures counts any more.
+    /// The value of `memory` for attempts at one login name, or at one factor: a day.
     static let accountMemory = 86_400
 
     /// The limit for one login name, whatever the sources of the attempts.
@@ -254,8 +254,9 @@ extension Store {
     /// - Parameters:
     ///   - factor: The id of the factor.
     ///   - user: The user of the factor.
-    ///   - counts: The counts of the guess.
-    ///   - checks: Limits that are only checked here. The caller counts a wrong guess for these limits afterwards.
+    ///   - counts: The counters that count the guess.
+    ///   - checks: Counters whose limits are only checked here. The caller counts a wrong guess for these limits
+    ///     afterwards.
     ///   - application: The application of the user.
     /// - Returns: The refusal if the guess is not allowed; otherwise the factor, nil when the user has no such factor.
     /// - Throws: `store_unavailable` and similar failures.
@@ -321,8 +322,8 @@ extension Store {
     ///
     /// The account's failures are deleted, and the source has one failure less.
     ///
-    /// A present wait of the source stays. Otherwise an attacker could gain guesses at other accounts by successful
-    /// logins to an account of their own (T-82).
+    /// If the source has to wait before its next attempt, it still has to. Otherwise an attacker could gain guesses at
+    /// other accounts by successful logins to an account of their own (T-82).
     package func forgiveAttempt(_ keys: AttemptKeys, of application: Application) async throws(Failure) {
         let attempts = "\(quoted(application.schema)).attempts"
         _ = try await query(

@@ -12,7 +12,7 @@ package struct EmailToken: Sendable {
     ///
     /// The link is valid only while this is still the user's address. A reversal link is valid in any case.
     package let email: String
-    /// The login name at the time when the link was made, which a reversal restores.
+    /// The login name that the user had when the link was made; a reversal restores this name.
     ///
     /// Nil if the login name is the address, or if there was none.
     package let login: String?

@@ -20,7 +20,7 @@ package struct SessionOpening: Sendable {
     package let tokenHash: [UInt8]
     /// SHA-256 of the token of the client's previous session, which is revoked if it belongs to the same user.
     package let previousTokenHash: [UInt8]?
-    /// SHA-256 of the token by which the client claims to be a trusted device.
+    /// SHA-256 of the token that the client sent to be recognized as a trusted device.
     package let deviceHash: [UInt8]?
     /// The second factor that completes a pending login, and the single-use value of that login; nil for a new login.
     package let finish: Finish?

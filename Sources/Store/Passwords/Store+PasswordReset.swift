@@ -100,8 +100,8 @@ extension Store {
 extension PostgresConnection {
     /// Sets the password of a user, and ends all access that the former password may have given.
     ///
-    /// The user's row must be locked. The password's login name is written to the identity property where that is
-    /// empty. Sessions, failed attempts and mailed links are deleted, except links that reverse a change.
+    /// The user's row must be locked. If the identity property is empty, the login name is written to it. Sessions,
+    /// failed attempts and mailed links are deleted, except links that reverse a change.
     func startAnew(
         by password: StoredPassword,
         forgetting attemptKey: [UInt8],

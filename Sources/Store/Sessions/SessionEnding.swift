@@ -33,9 +33,11 @@ struct SessionEnding<Input> {
     private let opened: Parameter<Input>
     private let previous: Parameter<Input>
 
+    /// Prepares the SQL for the login statements of an application.
+    ///
     /// - Parameters:
-    ///   - application: The application, whose settings have the maximum.
-    ///   - opened: The hash of the opened session's token.
+    ///   - application: The application, whose settings have the maximum of sessions.
+    ///   - opened: The hash of the new session's token.
     ///   - previous: The hash of the token of the client's previous session; its value may be NULL.
     init(application: Application, opened: Parameter<Input>, previous: Parameter<Input>) {
         self.application = application

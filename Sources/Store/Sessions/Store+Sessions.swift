@@ -228,7 +228,7 @@ extension Store {
 }
 
 extension Application {
-    /// Returns the statement that revokes sessions, and the sessions that were opened beside them.
+    /// Returns the statement that revokes the given sessions and every session that was opened beside one of them.
     ///
     /// The account page opens a session beside the client's. The statement finds such sessions by their user, whatever
     /// the planner's statistics say.
@@ -255,7 +255,8 @@ extension Store {
     /// The new session gets the login method and the times of authentication of the valid one.
     ///
     /// The new session does not count towards the application's maximum (``SessionEnding``). A session has at most one
-    /// other beside it: a new one replaces the former one. Sessions that are beside an ended session are revoked, too.
+    /// other beside it: a new one replaces the former one. The call also revokes the user's sessions that were opened
+    /// beside a session which no longer exists.
     ///
     /// The user's row is locked first. So a simultaneous revocation of all the user's sessions includes the new session
     /// or prevents it.

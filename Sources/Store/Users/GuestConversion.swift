@@ -2,7 +2,7 @@ package import Domain
 import Postgres
 
 extension Store {
-    /// Converts a guest to a user with a password; the id and the properties stay.
+    /// Converts a guest to a user with a password, who keeps the guest's id and properties.
     ///
     /// The guest's sessions are revoked, since others may know the token of one of them. The next session is opened by
     /// the password (T-33).

@@ -52,7 +52,7 @@ extension Store {
         )
     }
 
-    /// Returns the properties of an application whose index would have sped up slow searches.
+    /// Returns the properties of an application for which an index would have sped up slow searches.
     ///
     /// Some of them may have an index by now, or may have been removed.
     package func indexAdvice(of application: ApplicationID) async throws(Failure) -> [IndexAdvice] {

@@ -102,7 +102,7 @@ extension Store {
         )
     }
 
-    /// Creates all of several users or none, in one transaction, for an authorized client.
+    /// Creates several users in one transaction, for an authorized client: all of them, or none.
     ///
     /// The audit log gets an entry with the id of each user.
     ///
@@ -267,7 +267,9 @@ extension Failure {
     fileprivate func at(_ position: Int) -> Failure { adding(["position": .integer(Int64(position))]) }
 }
 
-/// An error caused by the values of one of several new users, so that a retry of the transaction would fail, too.
+/// The error that the values of one of several new users caused.
+///
+/// A retry of the transaction would fail, too.
 private struct RefusedUser: Error {
     let position: Int
     let error: PostgresError

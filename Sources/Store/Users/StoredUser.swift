@@ -69,7 +69,7 @@ package struct StoredUser: Sendable {
 
     /// A session; its token is not stored, and its id gives no access.
     package struct Session: LocatedSession {
-        /// The first 16 bytes of the hash of the token's hash, in hex.
+        /// The SHA-256 hash of the stored token hash, cut to 16 bytes and written in hex.
         package let id: String
         package let created: Int64
         package let lastSeen: Int64

@@ -16,8 +16,8 @@ package enum UserChange: Sendable {
     case unlink(provider: String, app: String, subject: String)
     /// Removes one second factor, or all.
     ///
-    /// No reversal restores them. The notices are queued in the same transaction. Recovery codes are removed with the
-    /// last other factor.
+    /// No reversal link can restore the factors. The notices are queued in the same transaction. Recovery codes are
+    /// removed with the last other factor.
     case removeFactors(only: ObjectID?, telling: [Notice])
     case giveRole(String)
     case takeRole(String)

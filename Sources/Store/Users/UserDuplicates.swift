@@ -39,6 +39,7 @@ extension Store {
     ///   - application: The application of the users.
     ///   - position: Only groups after this position of the list.
     ///   - limit: The maximum number of groups.
+    /// - Returns: The groups, in the order of their positions.
     /// - Throws: `store_unavailable` and similar failures.
     package func duplicates(
         by properties: [Property],
@@ -64,7 +65,10 @@ extension Store {
             of: application
         )
         let groups = try found.all { row throws(PostgresError) in
-            (try row.next(ObjectID.self), try row.next([String].self), try row.next(Int64.self), try row.next([String].self))
+            (
+                try row.next(ObjectID.self), try row.next([String].self), try row.next(Int64.self),
+                try row.next([String].self)
+            )
         }
         let members = try await members(groups.flatMap { $0.3 }, of: application)
         return groups.map { position, shared, count, ids in

@@ -154,12 +154,10 @@ extension UserColumn {
         return "\(unsafeRaw: property.key(of: "u." + quoted(property.name.text)))"
     }
 
-    /// Returns the expression of the column's index if it can be compared with the given values in place of the column.
+    /// Returns the expression to compare with the given values: the column's index expression, or else the column.
     ///
-    /// Otherwise returns the column.
-    ///
-    /// For a text, the expression is its beginning. A value that is shorter than the beginning compares with the
-    /// beginning as it compares with the whole text.
+    /// The index expression of a text is only the beginning of the text. It is used if all given values are shorter
+    /// than this beginning, since the comparison then has the same result as with the whole text.
     fileprivate func key(comparedWith values: [UserFilter.Value]) -> Statement {
         let isShort = values.allSatisfy { value in
             guard case .property(.text(let text)) = value else { return true }

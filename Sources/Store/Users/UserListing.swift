@@ -11,7 +11,7 @@ package struct UserListing: Sendable {
     /// A part of the name, ignoring case.
     package var name: String?
     package var status: UserStatus?
-    /// A login method of the user: a provider, a password, or a passkey.
+    /// The name of a provider of which the user has an identity; or `password`, or `passkey`.
     package var provider: ProviderName?
     /// A declared property and its value; a DATETIME matches to the millisecond.
     package var property: (name: PropertyName, value: PropertyValue)?

@@ -4,7 +4,7 @@ import Postgres
 
 /// The author of a change of a user's record.
 package enum RecordWriter: Sendable {
-    /// The user, by the SHA-256 of a session token.
+    /// The user of the session whose token has this SHA-256 hash.
     ///
     /// With `factorWithin`, a user who has a second factor must have verified one within this number of seconds.
     case session([UInt8], factorWithin: Int?)
@@ -165,7 +165,8 @@ private struct UserUpdateWork: Sendable {
 
     private var identity: PropertyName { application.settings.identityProperty }
 
-    /// Throws `conflict` if the login name and its property differ, since one of them was changed meanwhile.
+    /// Throws `conflict` if the given login name is not the one in the user's record, because one of them was changed
+    /// meanwhile.
     private func check(_ login: String, of user: User) throws(Failure) {
         guard application.login(of: user)?.key.hasSameBytes(as: login) == true else { throw Failure.changedMeanwhile }
     }

@@ -11,9 +11,9 @@ extension SoftAuthenticator {
         package var origin: String
         package var crossOrigin: Bool? = false
         package var topOrigin: String?
-        /// Text to add after the last member of the client data: JSON members, each with a comma before it.
+        /// Text that is inserted before the final `}` of the client data: JSON members, each with a comma before it.
         package var more = ""
-        /// Changes the encoded bytes before they are hashed.
+        /// Changes the encoded client data before the authenticator signs its hash.
         package var rewrite: @Sendable ([UInt8]) -> [UInt8] = { $0 }
 
         init(type: String, challenge: [UInt8], origin: String) {
@@ -41,9 +41,9 @@ extension SoftAuthenticator {
         package var credentialID: [UInt8]
         /// The public key of the credential as a COSE key.
         package var publicKey: [UInt8]
-        /// The extension outputs: a CBOR map.
+        /// The outputs of the authenticator's extensions: a CBOR map.
         package var extensions: [UInt8] = [0xA0]
-        /// Changes the encoded bytes before they are signed.
+        /// Changes the encoded authenticator data before the authenticator signs it.
         package var rewrite: @Sendable ([UInt8]) -> [UInt8] = { $0 }
 
         init(relyingPartyID: String, flags: Flags, signCount: UInt32, credentialID: [UInt8], publicKey: [UInt8]) {
@@ -80,7 +80,7 @@ extension SoftAuthenticator {
         package var transports = #"["internal","hybrid"]"#
         /// The outputs of client extensions as JSON.
         package var extensionResults = #"{"credProps":{"rk":true}}"#
-        /// Changes the bytes of the attestation object.
+        /// Changes the encoded attestation object before the response contains it.
         package var rewrite: @Sendable ([UInt8]) -> [UInt8] = { $0 }
 
         var json: String {
@@ -103,9 +103,11 @@ extension SoftAuthenticator {
         package var clientData: ClientDataDraft
         package var data: AuthenticatorDataDraft
         package var userHandle: [UInt8]?
-        /// Changes the bytes before they are signed, but not the bytes that the response contains.
+        /// Changes the message that the authenticator signs: the authenticator data and the hash of the client data.
+        ///
+        /// The data in the response stays as it is. So the signature of a changed message does not fit the response.
         package var rewriteSigned: @Sendable ([UInt8]) -> [UInt8] = { $0 }
-        /// Changes the signature.
+        /// Changes the signature before the response contains it.
         package var rewriteSignature: @Sendable ([UInt8]) -> [UInt8] = { $0 }
 
         func json(signedBy key: Key) throws -> String {
@@ -124,7 +126,7 @@ extension SoftAuthenticator {
     }
 }
 
-/// An encoder of CBOR items.
+/// Encodes byte strings and text strings in CBOR.
 package enum CBORText {
     package static func bytes(_ bytes: [UInt8]) -> [UInt8] { head(0x40, bytes.count) + bytes }
 

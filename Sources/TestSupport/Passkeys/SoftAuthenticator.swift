@@ -48,9 +48,9 @@ package struct SoftAuthenticator: Sendable {
     /// The user handle that assertions contain; `nil` for a passkey that is not discoverable.
     package var userHandle: [UInt8]?
     package var flags: Flags = [.userPresent, .userVerified]
-    /// The signature counter.
+    /// The signature counter of the passkey.
     ///
-    /// It grows with each assertion. If `counts` is false, it stays zero, as with synced passkeys.
+    /// It grows by one with each assertion. If ``counts`` is false, it does not grow, as with synced passkeys.
     package var signCount: UInt32 = 0
     package var counts = true
 

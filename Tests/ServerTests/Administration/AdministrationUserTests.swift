@@ -44,6 +44,49 @@ struct AdministrationUserTests {
         try await deployment.admin(.viewer).all("\(Self.users)?\(query)").compactMap { $0["objectId"]?.string }
     }
 
+    @Test("users with equal values are found as groups, page by page, with what tells them apart")
+    func duplicates() async throws {
+        var ids: [String] = []
+        for (name, email, birthday) in [
+            ("Twin", "Twin@example.org", "1990-05-17"), ("twin", "twin@example.org", "1990-05-17"),
+            ("Twin", "other@example.org", "1990-05-18"), ("Lone", "lone@example.org", "1990-05-17"),
+            ("Pair", "pair@example.org", "1991-01-01"), ("pair", "PAIR@example.org", "1991-01-01"),
+        ] {
+            let user = try await person(name).user
+            ids.append(user.objectID)
+            try await deployment.database.psql(
+                """
+                update demo.users set name = '\(name)', email = '\(email)', birthday = '\(birthday)',
+                    created = now() + interval '\(ids.count) s'
+                where object_id = '\(user.objectID)'
+                """
+            )
+        }
+        try await deployment.database.psql("update demo.users set email = null where object_id = '\(ids[3])'")
+        /// The groups with users of this test, each as the indexes of its users.
+        func groups(_ query: String) async throws -> Set<[Int]> {
+            let all = try await deployment.admin(.viewer).all("applications/demo/duplicates\(query)", limit: 1)
+            return Set(
+                all.map { group in
+                    (group["users"]?.array ?? []).compactMap { $0.object?["objectId"]?.string }.compactMap(ids.firstIndex)
+                }.filter { !$0.isEmpty }
+            )
+        }
+        #expect(try await groups("") == [[0, 1], [4, 5]])
+        #expect(try await groups("?by=name") == [[0, 1, 2], [4, 5]])
+        #expect(try await groups("?by=name,birthday") == [[0, 1], [4, 5]])
+        let all = try await deployment.admin(.viewer).all("applications/demo/duplicates?by=name,birthday")
+        let twins = try #require(all.first { $0["shared"]?.object?["name"]?.string == "twin" })
+        #expect(twins["shared"]?.object?["birthday"]?.string == "1990-05-17" && twins["count"]?.integer == 2)
+        let first = twins["users"]?.array?.first?.object
+        #expect(first?["loginMethods"]?.array?.compactMap(\.string) == ["facebook"])
+        #expect(first?["emailVerified"]?.bool == false && first?["userStatus"]?.string == "ENABLED")
+        for bad in ["by=nothing", "by=", "by=email,,name", "by=email%27", "cursor=x", "by=email,name,nick,age,birthday"] {
+            let reply = try await deployment.admin(.viewer).send("GET", "applications/demo/duplicates?\(bad)")
+            #expect(reply.status == 400, "\(bad)")
+        }
+    }
+
     @Test("a user is found by each criterion, by several that all hold, and by none that does not")
     func search() async throws {
         let (visitor, ann) = try await person("Ann Searched")

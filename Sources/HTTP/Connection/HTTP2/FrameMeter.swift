@@ -2,9 +2,9 @@ import NIOCore
 
 /// Counts the HTTP/2 frames that a client sends, by their headers (RFC 9113 §4.1).
 ///
-/// The meter tells since when a frame is incomplete, and whether the client sends more frames than requests need. For
-/// this it has an allowance, which is a number of frames. Every frame subtracts one from it. Each request and each
-/// second add to it. The type of a frame does not matter, so unknown types are limited, too.
+/// The meter tells since when a frame has been incomplete, and whether the client sends more frames than its requests
+/// need. For the latter, the client has an allowance, which is a number of frames. Each frame reduces it by one; each
+/// request and each second increase it. The type of a frame does not matter, so frames of unknown types count, too.
 struct FrameMeter {
     /// The maximum of the allowance: the number of frames that a client may send in one burst.
     static let burst = 1000
@@ -19,9 +19,10 @@ struct FrameMeter {
     private static let preface = 24
     private static let headSize = 9
 
-    /// The time since which received data has been incomplete; nil if everything received is complete.
+    /// The time since which the received data have been incomplete; nil if they are complete.
     ///
-    /// The incomplete data may be the preface and the first request, a frame, or the frames of a header block.
+    /// At first, they are incomplete until the preface and the first request have arrived. Later, they are incomplete
+    /// until the rest of a frame, or of the frames of a header block, has arrived.
     private(set) var isOpenSince: NIODeadline?
 
     private var allowance = burst
@@ -42,7 +43,7 @@ struct FrameMeter {
 
     /// Counts the frames in received bytes.
     ///
-    /// - Returns: Whether the client may send so many frames.
+    /// - Returns: False if the client has sent more frames than its allowance.
     mutating func take(_ bytes: ByteBufferView, now: NIODeadline) -> Bool {
         refill(now)
         var rest = bytes

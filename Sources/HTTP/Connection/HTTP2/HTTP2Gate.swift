@@ -2,12 +2,12 @@ import NIOCore
 import NIOHTTP2
 import NIOSSL
 
-/// A channel handler in front of NIO's HTTP/2 handler that closes the connection after an error.
+/// Closes an HTTP/2 connection after an error; a channel handler that receives the bytes before NIO's HTTP/2 handler.
 ///
 /// After an error of the connection, NIO sends GOAWAY but still accepts bytes. Its parser keeps the bytes, and the
 /// connection stays open until the client closes it. This handler drops further bytes and closes the connection. It
-/// also limits how long a frame, or the frames of a header block, may take to arrive, and how many frames a client may
-/// send in addition to requests.
+/// also limits how long a frame, or the frames of a header block, may take to arrive. And it limits how many frames a
+/// client may send in addition to those that its requests need.
 final class HTTP2Gate: ChannelInboundHandler, NIOHTTP2FrameDelegate {
     typealias InboundIn = ByteBuffer
     typealias InboundOut = ByteBuffer
@@ -19,7 +19,9 @@ final class HTTP2Gate: ChannelInboundHandler, NIOHTTP2FrameDelegate {
     private var timer: Scheduled<Void>?
     private var farewell: Scheduled<Void>?
     private var isOver = false
-    /// Whether a RST_STREAM frame was written since the last read; the next error then concerns only that stream.
+    /// Whether a RST_STREAM frame was written since the last read.
+    ///
+    /// If so, the next error of NIO concerns only the stream of that frame.
     private var hasResetStream = false
 
     /// - Parameter limit: How long a frame may take to arrive, and how long the client may stay after a GOAWAY.
@@ -95,10 +97,10 @@ final class HTTP2Gate: ChannelInboundHandler, NIOHTTP2FrameDelegate {
         closeAtOnce(context)
     }
 
-    /// Closes the connection after a delay.
+    /// Closes the connection after a delay, even if responses are still waiting.
     ///
-    /// Called when the service has sent a GOAWAY or the client has closed its side of the connection. A client that
-    /// sends nothing any more also sends no WINDOW_UPDATE, so a response that needs one would wait forever.
+    /// Called when the service has sent a GOAWAY, or when the client has closed its side of the connection. A response
+    /// may then wait for a WINDOW_UPDATE that the client never sends.
     func leave() {
         guard farewell == nil, let context else { return }
         let time = min(limit, Self.maxFarewellTime)
@@ -135,8 +137,8 @@ final class HTTP2Gate: ChannelInboundHandler, NIOHTTP2FrameDelegate {
 
     /// Starts the timer that limits how long a frame may be incomplete.
     ///
-    /// A request that arrives whole starts no timer. If a timer from an earlier request fires, it checks the time
-    /// again.
+    /// If all received frames are complete, starts no timer. A timer of an earlier frame may still run; when it fires,
+    /// it checks the time again.
     private func watch(_ context: ChannelHandlerContext) {
         guard timer == nil, !isOver, let since = meter.isOpenSince else { return }
         timer = context.eventLoop.assumeIsolated().scheduleTask(deadline: since + limit) {

@@ -6,8 +6,9 @@ import NIOHTTPTypes
 
 /// Passes on requests that conform to RFC 9113 §8, and replaces every other request by one that names its fault.
 ///
-/// NIO has already refused what HTTP/2 itself forbids: wrong pseudo-header fields, wrong names, and fields of a
-/// connection. The rules here apply to HTTP/1.1 requests as well.
+/// NIO has already refused requests that HTTP/2 itself forbids: with wrong pseudo-header fields, with invalid field
+/// names, or with fields that only HTTP/1.1 has, such as `Connection`. The rules here are those that hold for HTTP/1.1,
+/// too.
 final class StreamRules: ChannelInboundHandler {
     typealias InboundIn = HTTPRequestPart
     typealias InboundOut = HTTPRequestPart
@@ -31,7 +32,7 @@ final class StreamRules: ChannelInboundHandler {
 }
 
 extension HTTPRequest {
-    /// Normalizes target and headers for the later handlers, or returns the request's fault.
+    /// Normalizes the target and the headers for the later handlers; or returns the fault of an invalid request.
     ///
     /// Afterwards the target is a path, or `*`. The authority is the host that the request names. `Expect` is present
     /// only if the client waits for 100 Continue.

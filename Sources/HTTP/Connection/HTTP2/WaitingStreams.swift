@@ -4,11 +4,10 @@ import NIOHTTP2
 
 /// Keeps the requests of an HTTP/2 connection until they are complete, and creates their streams only then.
 ///
-/// A stream with its channel and its task takes thousands of times as much memory as the headers that open it. So of a
-/// request that waits for its body, only the fields and the received bytes are kept. Two kinds of requests get their
-/// stream at once: those with a longer body than ``WaitingRequest`` keeps, and those whose client waits for 100
-/// Continue. While such a request is incomplete, it counts in ``ConnectionBudget`` like a request that is being
-/// handled.
+/// A stream with its channel and its task takes thousands of times as much memory as the headers that open it. So while
+/// a request waits for its body, the handler keeps only its fields and the received bytes. Two kinds of requests get
+/// their stream at once: those with a longer body than ``WaitingRequest`` keeps, and those whose client waits for 100
+/// Continue. Until their end arrives, they count in ``ConnectionBudget`` like requests that are being handled.
 ///
 /// The budget also counts all streams of a connection but one, until they end. When the budget is used up, the latest
 /// requests are refused. Nothing was done for a refused request, so the client may send it again (RFC 9113 §8.7). After
@@ -21,10 +20,10 @@ final class WaitingStreams: ChannelInboundHandler {
     /// The memory in bytes that the HTTP/2 library needs for a stream, apart from its header fields.
     private static let streamCost = 2048
     private static let fieldCost = 64
-    /// The number of refused requests after which the connection is closed; each accepted request subtracts one.
+    /// The maximum number of refused requests; above that, the connection is closed.
     ///
-    /// The number is small, since the HTTP/2 library keeps some 100 KiB for a connection whose streams were all
-    /// refused.
+    /// Each accepted request lowers the count by one. The maximum is small, since the HTTP/2 library keeps some 100 KiB
+    /// for a connection whose streams were all refused.
     private static let maxRefusals = 20
 
     private struct Arrival {
@@ -52,7 +51,7 @@ final class WaitingStreams: ChannelInboundHandler {
     ///
     /// The later handlers know no other streams.
     private var made: Set<HTTP2StreamID> = []
-    /// The memory that the incomplete requests of the connection take, in bytes.
+    /// The number of bytes that count as memory of the connection's incomplete requests.
     private var cost = 0
     private var refusals = 0
     /// How many bytes of `cost` count in ``ConnectionBudget``: all beyond the first few kilobytes.
@@ -223,9 +222,9 @@ final class WaitingStreams: ChannelInboundHandler {
         if isInputOver, made.isEmpty { gate.end() }
     }
 
-    /// Reserves memory for the incomplete requests.
+    /// Counts the memory of the incomplete requests in ``ConnectionBudget``.
     ///
-    /// If too few bytes are free, refuses the latest requests until the others fit.
+    /// If too few bytes are free, refuses the latest requests until the remaining ones fit.
     private func fit(_ context: ChannelHandlerContext) {
         guard counted != charge.bytes, !charge.set(counted) else { return }
         for stream in arrivals.filter({ $0.value.cost > 0 }).keys.sorted(by: >) {
@@ -240,7 +239,7 @@ final class WaitingStreams: ChannelInboundHandler {
         reset(stream, .refusedStream, context)
     }
 
-    /// Sends the frames that refuse requests, and closes the connection if too many requests were refused.
+    /// Sends the waiting frames that refuse requests, and closes the connection if too many requests were refused.
     private func tell(_ context: ChannelHandlerContext) {
         guard hasRefused else { return }
         hasRefused = false

@@ -3,9 +3,9 @@ import Logging
 import NIOConcurrencyHelpers
 package import NIOCore
 
-/// The source of a connection from a proxy in front of the service.
+/// The source of a connection: the client's network address, as a proxy in front of the service reports it.
 ///
-/// The proxy names the source in the header of the PROXY protocol.
+/// The proxy sends the address in the header of the PROXY protocol.
 package final class ProxiedOrigin: Sendable {
     /// The source of the current request's connection; nil if the listener does not use the PROXY protocol.
     @TaskLocal package static var current: ProxiedOrigin?
@@ -53,7 +53,7 @@ struct ProxiedConnections<Base: ServerChildChannel>: ServerChildChannel {
 
 /// Reads the header of the PROXY protocol at the beginning of a connection, and removes it.
 ///
-/// Until the header is complete, the handler keeps received bytes back.
+/// The bytes after the header are passed on. Until the header is complete, no byte is passed on.
 final class ProxyProtocol: ChannelInboundHandler, RemovableChannelHandler {
     typealias InboundIn = ByteBuffer
     typealias InboundOut = ByteBuffer

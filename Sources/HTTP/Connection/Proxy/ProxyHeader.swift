@@ -1,6 +1,6 @@
 import NIOCore
 
-/// The header of the PROXY protocol, version 2, with which a proxy names a connection's source.
+/// The header of the PROXY protocol, version 2, in which a proxy names a connection's source.
 ///
 /// Reference: HAProxy's "The PROXY protocol", section 2.2.
 enum ProxyHeader: Equatable {
@@ -27,7 +27,9 @@ enum ProxyHeader: Equatable {
     private static let fixed = 16
     private static let longest = 2048
 
-    /// Reads the header at the beginning of the bytes; skips further data of the header behind the addresses.
+    /// Reads the header at the beginning of the bytes.
+    ///
+    /// The header may have further data after the addresses; the function skips them.
     static func read(_ bytes: ByteBuffer) -> ProxyHeader {
         let view = bytes.readableBytesView
         guard view.starts(with: signature.prefix(view.count)) else {

@@ -96,7 +96,7 @@ package final class ListenerCertificate: Sendable {
     /// The TLS context for new connections.
     var context: NIOSSLContext { state.withLockedValue { $0.material.context } }
 
-    /// Reads the files again, and uses them for new connections if they have changed.
+    /// Reads the files again, and uses them for new connections if they have changed and are usable.
     ///
     /// - Parameter always: Whether to use the files even if they have not changed.
     /// - Returns: Whether the certificate was replaced, or why the former one stays in use.

@@ -121,10 +121,10 @@ extension AccountPages {
         try await hasPassword(visit) ? visit.words.passwordField("currentPassword", .presentPassword) : nil
     }
 
-    /// Checks that the form contains the correct current password, if the account has a password.
+    /// Refuses a form without the current password if the account has a password.
     ///
-    /// The page asks for the password even shortly after a reauthentication, since the user may have left the browser
-    /// open.
+    /// This method does not check whether the password is correct; the change itself does. The page asks for the
+    /// password even shortly after a reauthentication, since the user may have left the browser open.
     private func requirePresentPassword(_ form: FormFields, _ visit: AccountVisit) async throws(Failure) {
         let sent = try form.value("currentPassword") ?? ""
         guard sent.isEmpty, try await hasPassword(visit) else { return }

@@ -70,8 +70,7 @@ extension AccountPages {
 
     /// Returns a message about the change that the user has just made; nil if there was none.
     ///
-    /// The page's URL contains only the name of one of a fixed list of messages. So no link can make the page show
-    /// another text.
+    /// The page's URL only names one message of a fixed list. So no link can make the page show another text.
     private func done(_ asked: AccountRequest) -> HTML? {
         let texts: [String: PageText] = [
             "address": .addressChanged, "linked": .accountLinked, "others": .othersAreGone,
@@ -220,7 +219,9 @@ extension User {
         return isShown ? text(of: name) : nil
     }
 
-    /// The values and properties of the user that the user may see; times are in milliseconds since 1970 UTC.
+    /// The user as a JSON object, with everything that the user may see.
+    ///
+    /// Times are in milliseconds since 1970 UTC.
     fileprivate var record: JSONObject {
         var record: JSONObject = [
             "objectId": .string(objectID.description), "created": .integer(created), "updated": .moment(updated),

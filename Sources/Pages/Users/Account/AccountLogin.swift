@@ -62,7 +62,7 @@ extension AccountPages {
         }
     }
 
-    /// Makes a response remove the session cookie and clear the browser's cache.
+    /// Returns the response with headers that remove the session cookie and clear the browser's cache.
     ///
     /// The browser's "back" button then shows no page of the account.
     func leaving(_ response: Response, _ asked: AccountRequest) -> Response {
@@ -142,9 +142,10 @@ extension AccountPages {
         }
     }
 
-    /// Returns the page that follows a login attempt if the attempt did not open a session.
+    /// Returns the page that follows a login attempt that opened no session.
     ///
-    /// It is the page that asks for the second factor, or the login page with the reason.
+    /// It asks for the second factor, or it is the login page with the reason. The method throws a failure that neither
+    /// page can show.
     func putOff(_ failure: Failure, _ asked: AccountRequest) async throws(Failure) -> Response {
         switch failure.reason {
         case .secondFactorRequired:

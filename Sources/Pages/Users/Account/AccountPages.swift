@@ -82,7 +82,7 @@ package struct AccountPages: Sendable {
     typealias Visiting = @Sendable (AccountVisit) async throws(Failure) -> Response
     typealias Taking = @Sendable (AccountVisit, FormFields) async throws(Failure) -> Response
 
-    /// Mounts a page that needs no session.
+    /// Mounts a route of the account page that does not require a session by itself.
     func open(
         _ method: HTTPRequest.Method,
         _ path: String,

@@ -24,9 +24,9 @@ extension AccountPages {
 
     /// The name of the form field with the password for the reauthentication.
     private static let password = "proof"
-    /// The names of the form fields for the reauthentication.
+    /// The names of the form fields that serve only the reauthentication.
     ///
-    /// They do not belong to the form that requested the change.
+    /// `kept` leaves them out when it repeats the form that requested the change.
     private static let fields = [
         FormGuard.field, password, PendingFactor.field, "factor", "code", "credential", "send", "choose",
     ]
@@ -156,9 +156,10 @@ extension AccountPages {
         )
     }
 
-    /// Returns hidden fields with the values of the form that requested the change, so that no input is lost.
+    /// Returns fields that repeat the form which requested the change, so that no input is lost.
     ///
-    /// The user types passwords again, so no page contains a password.
+    /// The fields are hidden, except those for passwords. The user types passwords again, so that no page contains a
+    /// password.
     private func kept(_ form: FormFields?, _ words: PageWords) -> [HTML] {
         (form?.all ?? []).filter { !Self.fields.contains($0.name) }.map { field in
             switch field.name {

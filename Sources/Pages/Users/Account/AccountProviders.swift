@@ -27,7 +27,7 @@ extension AccountPages {
         }
     }
 
-    /// Returns the providers of an application that have a dialog.
+    /// Returns those providers of an application that have a login dialog.
     func dialogs(of loaded: LoadedApplication) -> [any DialogOffering] {
         loaded.configuredProviders.compactMap { try? loaded.provider($0.name, as: (any DialogOffering).self) }
     }

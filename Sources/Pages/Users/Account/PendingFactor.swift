@@ -19,10 +19,10 @@ struct PendingFactor: Sendable {
     let factors: [Factor]
     private let text: String
 
-    /// Creates a pending login or step-up from the details of a failure; nil if the details name none.
+    /// Creates a pending login or step-up from the details of a failure; nil if the details contain none.
     ///
     /// - Parameters:
-    ///   - details: `pending` and `factors`, as clients get them.
+    ///   - details: The members `pending` and `factors`, as in the service's response to a client.
     ///   - kinds: The kinds of factors that are accepted.
     init?(_ details: JSONObject, of kinds: [FactorKind] = FactorKind.allCases) {
         guard let pending = details["pending"]?.string else { return nil }
@@ -47,7 +47,7 @@ struct PendingFactor: Sendable {
     /// The hidden form field with this pending login or step-up.
     var hidden: HTML { HTML.hidden(Self.field, text) }
 
-    /// Returns whether the form requests a code or chooses another factor, instead of containing a second factor.
+    /// Returns whether the form contains no second factor, but requests a code or chooses another factor.
     func isToBeAskedAnew(by form: FormFields) throws(Failure) -> Bool {
         let (sent, chosen) = (try form.value("send"), try form.value("choose"))
         return sent != nil || chosen != nil
@@ -104,7 +104,7 @@ extension FactorResponse {
 extension AccountPages {
     /// Returns the fields of a form that asks for a factor, and whether the fields need the passkey script.
     ///
-    /// A code is sent only if the user has requested it.
+    /// The method also sends a code if the user's last form (`form`) requests one and has caused no failure.
     func fields(
         for waiting: PendingFactor,
         by form: FormFields?,

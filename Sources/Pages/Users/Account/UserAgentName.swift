@@ -1,6 +1,6 @@
 /// The names of a browser and its system, such as `Chrome, Windows`, from the header `User-Agent`.
 ///
-/// A header without a known browser or a known system is kept unchanged, since apps put their own names there.
+/// If the browser or the system is unknown, the text is the whole header, since apps put their own names there.
 struct UserAgentName {
     let text: String
 

@@ -63,7 +63,7 @@ struct LinkPage {
         let keepsIdentities: Bool
     }
 
-    /// Returns a form for a new password in the named field.
+    /// Returns a form with the field `field` for a new password.
     ///
     /// If a second factor is required, the form asks for it.
     private func newPassword(
@@ -108,8 +108,8 @@ struct LinkPage {
 
     /// Returns the forms by which a user confirms an e-mail address.
     ///
-    /// The account may have been registered by a user who does not own the address, and who would still know the
-    /// password. So the account keeps an existing password only if the reader of the mail enters it.
+    /// A user who does not own the address may have registered the account, and would still know its password. So the
+    /// account keeps its password only if the reader of the mail enters this password.
     private func confirmation(_ link: Link) -> HTML {
         let account = link.account
         let other: HTML = """

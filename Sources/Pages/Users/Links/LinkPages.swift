@@ -98,12 +98,10 @@ package struct LinkPages: Sendable {
         }
     }
 
-    /// Runs the action of a form on the page of a mailed link.
+    /// Carries out what a form on the page of a mailed link requests, such as a new password.
     ///
-    /// If the user has chosen another factor, or can correct the failure of the action, the response shows the form
-    /// again.
-    ///
-    /// The form that is shown again contains the pending second factor. So a code that was sent before stays valid.
+    /// If the user requests a code or chooses another factor, or can correct a failure, the response shows the form
+    /// again. The repeated form contains the pending second factor, so that a code that was sent before stays valid.
     private func take(
         _ form: FormFields,
         of purpose: EmailTokenPurpose,
@@ -181,7 +179,7 @@ package struct LinkPages: Sendable {
 
     /// Registers an invited user's account with a password.
     ///
-    /// If a failure is one that the user can correct, the response is the form with the failure.
+    /// After a failure that the user can correct, the response is the form with the failure.
     private func takeInvitation(_ form: FormFields, _ asked: Asked) async throws(Failure) -> Response {
         let token = try form.value("token") ?? ""
         let offer = try await registrations.offer(by: token, in: asked.loaded)
