@@ -205,17 +205,6 @@ struct OpenAPITests {
         #expect(isSame, "\(page.path) is not what the routes say: run scripts/generate")
     }
 
-    @Test("docs/administration.md names every part of the administrative paths in code")
-    func administrationPage() throws {
-        let spans = try OpenAPIDocument.file("docs/administration.md").split(separator: "`")
-        let named = Set(spans.flatMap { $0.split { "/, \n…".contains($0) } })
-        for route in AdministrationRoute.all {
-            for part in route.path.split(separator: "/").dropFirst(2) {
-                #expect(named.contains(part), "\(route.path)")
-            }
-        }
-    }
-
     @Test(
         "docs/api names public routes as they are",
         arguments: [
