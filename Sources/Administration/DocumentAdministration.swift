@@ -188,8 +188,8 @@ package struct DocumentAdministration: Sendable {
 extension DesiredApplication {
     /// Creates the desired application from a document.
     ///
-    /// Declared properties that the document does not name stay, after the named ones. A missing line thus never
-    /// deletes a column with users' data.
+    /// The list of properties begins with those that the document names. The other properties of the stored
+    /// application follow and are kept: a document that omits a property never deletes its column.
     init(_ document: ApplicationDocument, stored: StoredApplication?, secrets: inout DocumentSecrets) {
         self.init(id: document.id, name: document.name, schema: document.schema, kinds: document.kinds)
         database = document.database.database(of: stored)

@@ -229,7 +229,7 @@ package struct ErasureLists: Sendable {
             for app in checked.apps {
                 let outcomes =
                     isDryRun
-                    ? try await look(at: subject, of: app, list, checked)
+                    ? try await preview(subject, of: app, list, checked)
                     : try await erase(subject, of: app, list, checked, by: actor)
                 for (outcome, code, obstacle) in outcomes {
                     counts[outcome, default: 0] += 1
@@ -308,8 +308,8 @@ package struct ErasureLists: Sendable {
         }
     }
 
-    private func look(
-        at subject: Subject,
+    private func preview(
+        _ subject: Subject,
         of app: ProviderAppID,
         _ list: ErasureList,
         _ checked: Checked

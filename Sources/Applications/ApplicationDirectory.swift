@@ -24,7 +24,7 @@ package final class ApplicationDirectory: Sendable {
     package let banKey: BanKey
     package let tokenKeys: TokenKeys
     private let memory = NIOLockedValueBox(ConfigurationMemory())
-    private let looks = CoalescedReads<ReadOutcome>()
+    private let reads = CoalescedReads<ReadOutcome>()
     /// The time at which the configuration in memory was last known to match the database.
     private let seen = NIOLockedValueBox<ContinuousClock.Instant?>(nil)
     private let clockOffset = NIOLockedValueBox<Int64?>(nil)
@@ -187,7 +187,7 @@ package final class ApplicationDirectory: Sendable {
             return current === loaded ? nil : current
         }
         if let current = try current() { return current }
-        return await look(until: end) ? try current() : nil
+        return await readChanges(until: end) ? try current() : nil
     }
 
     /// Reads a committed change of an application into memory, so that all later requests see the change.
@@ -197,7 +197,7 @@ package final class ApplicationDirectory: Sendable {
     package func follow(changeOf id: ApplicationID) async {
         // If the change deleted the application, its keys are deleted, too.
         tokenKeys.forget()
-        guard await !look(until: .now + Self.timeout) else { return }
+        guard await !readChanges(until: .now + Self.timeout) else { return }
         memory.withLockedValue { $0.suspend(id) }
         due.continuation.yield()
         logger.error(
@@ -284,7 +284,7 @@ package final class ApplicationDirectory: Sendable {
     ///
     /// If the read fails, the failure is logged, and the configuration in memory stays as it is.
     package func refresh() async throws(UnusableMasterKey) {
-        if case .unusable(let unusable) = await looks.join({ await self.look() }) { throw unusable }
+        if case .unusable(let unusable) = await reads.join({ await self.readChanges() }) { throw unusable }
     }
 
     /// Reads the database until the configuration in memory is as new as the database was at the call.
@@ -292,17 +292,17 @@ package final class ApplicationDirectory: Sendable {
     /// Repeats a failed read until the deadline.
     ///
     /// - Returns: False if no read has succeeded before the deadline.
-    private func look(until end: ContinuousClock.Instant) async -> Bool {
+    private func readChanges(until end: ContinuousClock.Instant) async -> Bool {
         while true {
-            if case .current = await looks.join({ await self.look() }) { return true }
+            if case .current = await reads.join({ await self.readChanges() }) { return true }
             guard .now < end, (try? await Task.sleep(for: .milliseconds(.random(in: 50...150)))) != nil else {
                 return false
             }
         }
     }
 
-    private func look() async -> ReadOutcome {
-        var look = memory.withLockedValue { $0.look() }
+    private func readChanges() async -> ReadOutcome {
+        var start = memory.withLockedValue { $0.beginRead() }
         let read: ConfigurationCopy
         let banKeyID: String?
         do throws(Failure) {
@@ -328,18 +328,18 @@ package final class ApplicationDirectory: Sendable {
                 }
                 return .nothing
             }
-            if let known = look.since {
+            if let known = start.since {
                 let (revision, milliseconds) = try await store.configurationState()
                 compareClock(with: milliseconds)
                 guard revision != known else { return current() }
                 if revision < known {
-                    look = memory.withLockedValue {
+                    start = memory.withLockedValue {
                         $0.doubt()
-                        return $0.look()
+                        return $0.beginRead()
                     }
                 }
             }
-            read = try await store.configuration(changedAfter: look.since ?? 0)
+            read = try await store.configuration(changedAfter: start.since ?? 0)
             banKeyID = isLoaded ? nil : try await banKey.stored().keyID
         } catch {
             logger.warning(
@@ -355,7 +355,7 @@ package final class ApplicationDirectory: Sendable {
                 return .unusable(.missing(error))
             }
         }
-        take(read, of: look)
+        take(read, from: start)
         return current()
     }
 
@@ -421,7 +421,7 @@ package final class ApplicationDirectory: Sendable {
 
     /// Replaces the configuration in memory by one that was read from the database, unless a newer one is already
     /// there.
-    private func take(_ read: ConfigurationCopy, of look: ConfigurationMemory.Look) {
+    private func take(_ read: ConfigurationCopy, from start: ConfigurationMemory.ReadStart) {
         let loaded = read.changed.map { LoadedApplication($0, masterKeys: masterKeys, kinds: kinds) }
         for application in loaded {
             let id = application.application.id
@@ -445,7 +445,7 @@ package final class ApplicationDirectory: Sendable {
         }
         let former = memory.withLockedValue { $0.copy?.applications ?? [:] }
         let isTaken = memory.withLockedValue {
-            $0.take(revision: read.revision, ids: read.ids, changed: loaded, of: look)
+            $0.take(revision: read.revision, ids: read.ids, changed: loaded, from: start)
         }
         guard isTaken else { return }
         logger.info(

@@ -16,9 +16,9 @@ final class CoalescedReads<Outcome: Sendable>: Sendable {
 
     /// Returns the outcome of a read that begins after this call.
     ///
-    /// - Parameter look: The read. All callers must pass equivalent reads, since only one of them runs.
+    /// - Parameter read: The read. All callers must pass equivalent reads, since only one of them runs.
     /// - Returns: The outcome.
-    func join(_ look: @escaping @Sendable () async -> Outcome) async -> Outcome {
+    func join(_ read: @escaping @Sendable () async -> Outcome) async -> Outcome {
         let task = state.withLockedValue { state in
             if let next = state.next { return next }
             let task = Task { [state = self.state, before = state.begun] in
@@ -27,7 +27,7 @@ final class CoalescedReads<Outcome: Sendable>: Sendable {
                     $0.begun = $0.next
                     $0.next = nil
                 }
-                return await look()
+                return await read()
             }
             state.next = task
             return task

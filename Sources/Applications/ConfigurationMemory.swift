@@ -52,7 +52,7 @@ struct ConfigurationMemory {
     }
 
     /// Describes a read of the database at its beginning: which data it must contain, and which reads it is newer than.
-    struct Look {
+    struct ReadStart {
         /// The revision of the configuration after which changes are read; nil to read everything.
         let since: Int64?
         /// The value that the counter `ConfigurationMemory.doubts` had when the read began.
@@ -90,39 +90,39 @@ struct ConfigurationMemory {
 
     var isSuspending: Bool { !suspended.isEmpty }
 
-    /// Begins a read: returns the data that the read must contain.
+    /// Begins a read: returns the state of the memory, from which `take` later tells whether the read is current.
     ///
     /// The caller must call this before it reads anything from the database.
-    func look() -> Look { Look(since: doubts > settled ? nil : copy?.revision, doubts: doubts) }
+    func beginRead() -> ReadStart { ReadStart(since: doubts > settled ? nil : copy?.revision, doubts: doubts) }
 
     /// Updates the copy in memory with the data of a read, unless the copy comes from a newer read.
     ///
     /// - Parameters:
     ///   - revision: The revision of the configuration that was read.
     ///   - ids: The ids of all existing applications.
-    ///   - changed: The applications that changed since `look.since`; all when that is nil.
-    ///   - look: The value that `look` returned before the read.
+    ///   - changed: The applications that changed since `start.since`; all when that is nil.
+    ///   - start: The value that `beginRead` returned before the read.
     /// - Returns: Whether the copy has changed.
     mutating func take(
         revision: Int64,
         ids: Set<ApplicationID>,
         changed: [LoadedApplication],
-        of look: Look
+        from start: ReadStart
     ) -> Bool {
         var applications: [ApplicationID: LoadedApplication] = [:]
         if let copy {
-            guard look.doubts >= settled else { return false }
-            if let since = look.since {
+            guard start.doubts >= settled else { return false }
+            if let since = start.since {
                 // The data has all changes after `since`, so it fits every copy of that revision or a later one.
-                guard look.doubts == settled, since <= copy.revision, copy.revision < revision else { return false }
+                guard start.doubts == settled, since <= copy.revision, copy.revision < revision else { return false }
                 applications = copy.applications
             } else {
-                guard look.doubts > settled || copy.revision < revision else { return false }
+                guard start.doubts > settled || copy.revision < revision else { return false }
             }
         }
         for application in changed { applications[application.application.id] = application }
         applications = applications.filter { ids.contains($0.key) }
-        settled = look.doubts
+        settled = start.doubts
         suspended = suspended.filter { $0.value > settled }
         copy = Copy(
             revision: revision,

@@ -284,8 +284,8 @@ extension LoadedApplication {
     /// Explains a failure that reports an unknown field: the new failure names the mapping's entry that reads this
     /// field.
     ///
-    /// Returns any other failure unchanged. If the stored mapping has the entry, every login by the provider fails.
-    /// Then `obstacles` lists the failure from now on.
+    /// Returns any other failure unchanged. If the entry belongs to the operator's stored mapping, and not to the
+    /// client's, every login by the provider fails. In that case the method adds the failure to `obstacles`.
     package func explained(
         _ failure: Failure,
         provider: ProviderName,

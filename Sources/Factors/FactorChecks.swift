@@ -315,8 +315,9 @@ extension AttemptCount {
 }
 
 extension AttemptRefusal {
-    /// The index of one counter in the result of `AttemptCount.failures(for:from:)`: the counter for the login, step-up
-    /// or enrolment.
+    /// The index in the result of `AttemptCount.failures(for:from:)` of the counter for the occasion of the check.
+    ///
+    /// The occasion is a login, a step-up or an enrolment.
     private static let occasion = 1
 
     /// The error for a code that was refused because of too many wrong codes.

@@ -99,7 +99,7 @@ package final class Admission: Sendable {
     /// If even the fastest database writes take longer than this, the database counts as overloaded.
     static let writing: Duration = .milliseconds(250)
     /// The interval at which an instance checks for delayed tasks and for writes that have waited too long.
-    static let lookInterval: Duration = .milliseconds(100)
+    static let watchInterval: Duration = .milliseconds(100)
     /// The number of concurrent logins that are admitted even if the machine is overloaded.
     static let minLogins = 32
 
@@ -281,9 +281,9 @@ package final class Admission: Sendable {
     package func run(servedBy executors: [any TaskExecutor] = []) async {
         await withTaskGroup { group in
             for (place, executor) in executors.enumerated() {
-                group.addTask { await self.look(at: executor, place) }
+                group.addTask { await self.watch(executor, place) }
             }
-            await Self.look { due in
+            await Self.periodically { due in
                 let now = ContinuousClock.now
                 let expired = state.withLockedValue { state in
                     state.entrance.observe(lateness: max(now - due, .zero), at: now)
@@ -300,8 +300,8 @@ package final class Admission: Sendable {
     ///
     /// `place` is the index of the executor. While the wait is longer than `requestLateness`, the set `behind` contains
     /// this index.
-    private func look(at executor: any TaskExecutor, _ place: Int) async {
-        await Self.look { _ in
+    private func watch(_ executor: any TaskExecutor, _ place: Int) async {
+        await Self.periodically { _ in
             let asked = ContinuousClock.now
             let lateness = await withTaskExecutorPreference(executor) { ContinuousClock.now - asked }
             state.withLockedValue { state in
@@ -314,12 +314,12 @@ package final class Admission: Sendable {
         }
     }
 
-    /// Calls `body` again and again, after a pause of `lookInterval` each time, until the task is cancelled.
+    /// Calls `body` again and again, after a pause of `watchInterval` each time, until the task is cancelled.
     ///
     /// The argument of `body` is the time when the call was due.
-    private static func look(_ body: (ContinuousClock.Instant) async -> Void) async {
+    private static func periodically(_ body: (ContinuousClock.Instant) async -> Void) async {
         while !Task.isCancelled {
-            let due = ContinuousClock.now + lookInterval
+            let due = ContinuousClock.now + watchInterval
             try? await Task.sleep(until: due, tolerance: .zero)
             await body(due)
         }

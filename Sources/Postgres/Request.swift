@@ -118,10 +118,11 @@ struct Lease: Sendable, Hashable {
     }
 }
 
-/// A caller's request for a lease.
+/// A caller's request for the lease of a connection.
 ///
 /// `@unchecked Sendable`: the caller sets the continuation before posting the request to the event loop's mailbox.
-/// After that only the loop's thread uses the request. The mailbox's lock separates the two.
+/// After that only the loop's thread uses the request. The mailbox's lock orders the caller's write before the thread's
+/// reads.
 final class LeaseRequest: @unchecked Sendable {
     let purpose: Lease.Purpose
     var continuation: Continuation<Result<Lease, PostgresError>>?

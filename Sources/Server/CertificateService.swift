@@ -21,9 +21,9 @@ struct CertificateService: Service {
         let signals = await UnixSignalsSequence(trapping: .sighup)
         await cancelWhenGracefulShutdown {
             await withDiscardingTaskGroup { group in
-                group.addTask { for await _ in signals { await watch.look(always: true) } }
+                group.addTask { for await _ in signals { await watch.reload(always: true) } }
                 while !Task.isCancelled {
-                    await watch.look()
+                    await watch.reload()
                     try? await Task.sleep(for: Self.interval)
                 }
             }
@@ -52,10 +52,10 @@ private actor CertificateWatch {
         self.logger = logger
     }
 
-    func look(always: Bool = false) {
+    func reload(always: Bool = false) {
         var texts: [String] = []
         for (listener, certificate) in certificates {
-            switch certificate.look(always: always) {
+            switch certificate.reload(always: always) {
             case .unchanged: break
             case .renewed:
                 kept[listener] = nil

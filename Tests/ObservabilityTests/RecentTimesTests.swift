@@ -33,11 +33,11 @@ struct RecentTimesTests {
         let times = RecentTimes(registry, of: ["part_seconds"], at: 0)
         for look in 1...RecentTimes.max - 1 {
             record(50)
-            times.look(at: Int64(look))
+            times.snapshot(at: Int64(look))
         }
         #expect(count(times) == RecentTimes.max - 1 && times.since == 0)
         record(50)
-        times.look(at: 100)
+        times.snapshot(at: 100)
         // Observations before the second look are older than an hour.
         #expect(count(times) == RecentTimes.max - 1 && times.since == 1)
     }

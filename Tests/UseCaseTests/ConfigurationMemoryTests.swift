@@ -5,7 +5,7 @@ import Facebook
 import Providers
 import Testing
 
-@Suite("The configuration in memory, and looks at the database that overlap")
+@Suite("The configuration in memory, and reads of the database that overlap")
 struct ConfigurationMemoryTests {
     /// A configuration memory with the shortcuts of these tests.
     private final class Memory {
@@ -18,26 +18,26 @@ struct ConfigurationMemoryTests {
 
         func doubt() { state.doubt() }
         func suspend(_ id: ApplicationID) { state.suspend(id) }
-        func look() -> ConfigurationMemory.Look { state.look() }
+        func beginRead() -> ConfigurationMemory.ReadStart { state.beginRead() }
 
         /// Takes the result of a read: the changed applications, and the ids of all.
         func take(
             _ revision: Int64,
             _ changed: [LoadedApplication],
-            of look: ConfigurationMemory.Look,
+            from start: ConfigurationMemory.ReadStart,
             all ids: Set<ApplicationID>? = nil
         ) -> Bool {
             state.take(
                 revision: revision,
                 ids: ids ?? Set(changed.map(\.application.id)),
                 changed: changed,
-                of: look
+                from: start
             )
         }
 
         /// Takes the result of a read with one application, whose name tells the reads apart.
-        func take(_ revision: Int64, _ name: String, of look: ConfigurationMemory.Look) throws -> Bool {
-            take(revision, [try ConfigurationMemoryTests.application("demo", name)], of: look)
+        func take(_ revision: Int64, _ name: String, from start: ConfigurationMemory.ReadStart) throws -> Bool {
+            take(revision, [try ConfigurationMemoryTests.application("demo", name)], from: start)
         }
     }
 
@@ -54,55 +54,55 @@ struct ConfigurationMemoryTests {
     /// Returns a memory that has read everything at revision 7.
     private static func loaded() throws -> Memory {
         let memory = Memory()
-        #expect(memory.look().since == nil)
-        #expect(try memory.take(7, "first", of: memory.look()))
-        #expect(memory.look().since == 7)
+        #expect(memory.beginRead().since == nil)
+        #expect(try memory.take(7, "first", from: memory.beginRead()))
+        #expect(memory.beginRead().since == 7)
         return memory
     }
 
-    @Test("a doubt outlives a look that was begun before it, whatever that one read")
+    @Test("a doubt outlives a read that was begun before it, whatever that one read")
     func doubtBesideLook() throws {
         for isWhole in [true, false] {
             let memory = try Self.loaded()
             if isWhole { memory.doubt() }
-            let look = memory.look()
-            #expect((look.since == nil) == isWhole)
+            let start = memory.beginRead()
+            #expect((start.since == nil) == isWhole)
             memory.doubt()
-            #expect(try memory.take(8, "second", of: look))
-            #expect(memory.look().since == nil, "the next look reads everything")
+            #expect(try memory.take(8, "second", from: start))
+            #expect(memory.beginRead().since == nil, "the next read has everything")
             // The result of the next read counts, although its revision is lower.
-            #expect(try memory.take(3, "restored", of: memory.look()))
+            #expect(try memory.take(3, "restored", from: memory.beginRead()))
             #expect(memory.name == "restored" && memory.copy?.revision == 3)
-            #expect(memory.look().since == 3)
+            #expect(memory.beginRead().since == 3)
         }
     }
 
-    @Test("a look that was begun before a doubt changes nothing once that doubt is settled")
+    @Test("a read that was begun before a doubt changes nothing once that doubt is settled")
     func lateLook() throws {
         for isWhole in [true, false] {
             let memory = try Self.loaded()
             if isWhole { memory.doubt() }
-            let late = memory.look()
+            let late = memory.beginRead()
             memory.doubt()
-            #expect(try memory.take(5, "restored", of: memory.look()))
-            #expect(try !memory.take(9, "of the lost server", of: late))
-            #expect(memory.name == "restored" && memory.look().since == 5)
+            #expect(try memory.take(5, "restored", from: memory.beginRead()))
+            #expect(try !memory.take(9, "of the lost server", from: late))
+            #expect(memory.name == "restored" && memory.beginRead().since == 5)
         }
     }
 
-    @Test("of looks that overlap the newest counts, in whatever order they end")
+    @Test("of reads that overlap the newest counts, in whatever order they end")
     func overlapping() throws {
         let memory = try Self.loaded()
-        let looks = (0..<3).map { _ in memory.look() }
-        #expect(try memory.take(9, "third", of: looks[2]))
-        #expect(try !memory.take(8, "second", of: looks[1]))
-        #expect(try !memory.take(9, "third again", of: looks[0]))
+        let reads = (0..<3).map { _ in memory.beginRead() }
+        #expect(try memory.take(9, "third", from: reads[2]))
+        #expect(try !memory.take(8, "second", from: reads[1]))
+        #expect(try !memory.take(9, "third again", from: reads[0]))
         #expect(memory.name == "third")
 
         memory.doubt()
-        let (one, other) = (memory.look(), memory.look())
-        #expect(try memory.take(12, "new", of: other))
-        #expect(try !memory.take(11, "old", of: one), "both settle the doubt, and this one read earlier")
+        let (one, other) = (memory.beginRead(), memory.beginRead())
+        #expect(try memory.take(12, "new", from: other))
+        #expect(try !memory.take(11, "old", from: one), "both settle the doubt, and this one read earlier")
         #expect(memory.name == "new")
     }
 
@@ -111,32 +111,32 @@ struct ConfigurationMemoryTests {
         let memory = Memory()
         let (a, b) = (try Self.application("a", "A"), try Self.application("b", "B"))
         let (idA, idB) = (a.application.id, b.application.id)
-        #expect(memory.take(1, [a, b], of: memory.look(), all: [idA, idB]))
+        #expect(memory.take(1, [a, b], from: memory.beginRead(), all: [idA, idB]))
         let newer = try Self.application("b", "B2")
-        #expect(memory.take(2, [newer], of: memory.look(), all: [idA, idB]))
+        #expect(memory.take(2, [newer], from: memory.beginRead(), all: [idA, idB]))
         #expect(memory.copy?.applications[idA] === a && memory.copy?.applications[idB] === newer)
-        #expect(memory.take(3, [], of: memory.look(), all: [idB]))
+        #expect(memory.take(3, [], from: memory.beginRead(), all: [idB]))
         #expect(memory.copy?.applications.keys.map(\.text) == ["b"])
         memory.doubt()
-        #expect(memory.take(3, [a], of: memory.look(), all: [idA]))
+        #expect(memory.take(3, [a], from: memory.beginRead(), all: [idA]))
         #expect(memory.copy?.applications.keys.map(\.text) == ["a"])
     }
 
-    @Test("an application with a change that nobody has read is not served before a later look has read everything")
+    @Test("an application with a change that nobody has read is not served before a later read has read everything")
     func suspended() throws {
         let memory = Memory()
         let (a, b) = (try Self.application("a", "A"), try Self.application("b", "B"))
         let (idA, idB) = (a.application.id, b.application.id)
-        #expect(memory.take(1, [a, b], of: memory.look(), all: [idA, idB]))
-        let early = memory.look()
+        #expect(memory.take(1, [a, b], from: memory.beginRead(), all: [idA, idB]))
+        let early = memory.beginRead()
         memory.suspend(idA)
         #expect(memory.isSuspending)
         #expect(throws: Failure.self) { try memory.copy?.application(idA) }
         #expect(try memory.copy?.application(idB) === b)
-        #expect(memory.take(2, [b], of: early, all: [idA, idB]))
+        #expect(memory.take(2, [b], from: early, all: [idA, idB]))
         #expect(throws: Failure.self) { try memory.copy?.application(idA) }
         // The revision is the same: another read may have seen the change already, and this read does not rely on that.
-        #expect(memory.take(2, [a, b], of: memory.look(), all: [idA, idB]))
+        #expect(memory.take(2, [a, b], from: memory.beginRead(), all: [idA, idB]))
         #expect(try memory.copy?.application(idA) === a && !memory.isSuspending)
     }
 
@@ -150,7 +150,7 @@ struct ConfigurationMemoryTests {
         )
         let b = try Self.application("b", "B", hosts: #"["b.example","shared.example"]"#)
         let ids: Set = [a.application.id, b.application.id]
-        #expect(memory.take(1, [a, b], of: memory.look(), all: ids))
+        #expect(memory.take(1, [a, b], from: memory.beginRead(), all: ids))
         #expect(memory.copy?.application(host: "twice.example") === a)
         #expect(memory.copy?.application(host: "a.example") === a && memory.copy?.application(host: "b.example") === b)
         #expect(memory.copy?.application(host: "shared.example") == nil)
@@ -168,20 +168,20 @@ struct ConfigurationMemoryTests {
         let a = try Self.application("a", "A", keys: ["a", "a too", "shared"])
         let b = try Self.application("b", "B", keys: ["b", "shared"])
         let (idA, idB) = (a.application.id, b.application.id)
-        #expect(memory.take(1, [a, b], of: memory.look(), all: [idA, idB]))
+        #expect(memory.take(1, [a, b], from: memory.beginRead(), all: [idA, idB]))
         #expect(try found("a") === a && found("a too") === a && found("b") === b)
         #expect(try found("shared") == nil && found("unknown") == nil)
         #expect(try memory.copy?.application(key: "") == nil)
 
         // One key is revoked, and with it the conflict that kept the other application from its key.
         let less = try Self.application("a", "A", keys: ["a too"])
-        #expect(memory.take(2, [less], of: memory.look(), all: [idA, idB]))
+        #expect(memory.take(2, [less], from: memory.beginRead(), all: [idA, idB]))
         #expect(try found("a") == nil && found("a too") === less && found("shared") === b)
 
         // An application that is suspended, and then one that is deleted.
         memory.suspend(idA)
         #expect(throws: Failure.self) { try found("a too") }
-        #expect(memory.take(3, [b], of: memory.look(), all: [idB]))
+        #expect(memory.take(3, [b], from: memory.beginRead(), all: [idB]))
         #expect(try found("a too") == nil && found("b") === b)
     }
 }

@@ -76,7 +76,7 @@ enum LoginBody {
 
     /// Returns the access token, from the body or from its member `authResponse`.
     ///
-    /// `authResponse` is the response of Facebook's own SDK for browsers. JS SDK 3 sends it unchanged.
+    /// `authResponse` is what Facebook's SDK for browsers returns. Backendless' JavaScript SDK 3 sends it unchanged.
     private static func accessToken(in body: JSONObject) throws(Failure) -> String? {
         let answer = body.present("authResponse")?.object
         let inner = try answer.flatMap { (answer) throws(Failure) in try answer.text("accessToken") }

@@ -46,7 +46,7 @@ extension Console {
         case done
         /// The step is done, but could not be checked.
         case unchecked
-        /// The step is done, and the provider reports a problem.
+        /// The operator has done the step, but the provider reports a problem.
         case failed
         /// The operator does the step outside the service, and the service cannot see whether it is done.
         case told

@@ -46,7 +46,7 @@ final class ReplyTimes: ChannelOutboundHandler {
     func flush(context: ChannelHandlerContext) {
         context.flush()
         guard waiting > 0 else { return }
-        look(context)
+        check(context)
         if stall == nil, let limit { watch(context, limit) }
     }
 
@@ -77,7 +77,7 @@ final class ReplyTimes: ChannelOutboundHandler {
     ///
     /// Most responses have been written by then, and nothing is counted. If too few bytes are free, the connection is
     /// closed.
-    private func look(_ context: ChannelHandlerContext) {
+    private func check(_ context: ChannelHandlerContext) {
         guard !isLooking else { return }
         isLooking = true
         context.eventLoop.assumeIsolated().execute {

@@ -34,10 +34,10 @@ final class WriteStall: ChannelOutboundHandler, RemovableChannelHandler {
 
     private func start(_ context: ChannelHandlerContext) {
         taken = written &- waiting(context)
-        timer = context.eventLoop.assumeIsolated().scheduleTask(in: limit) { self.look(context) }
+        timer = context.eventLoop.assumeIsolated().scheduleTask(in: limit) { self.check(context) }
     }
 
-    private func look(_ context: ChannelHandlerContext) {
+    private func check(_ context: ChannelHandlerContext) {
         timer = nil
         let waiting = waiting(context)
         guard waiting > 0 else { return }

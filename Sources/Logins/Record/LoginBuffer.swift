@@ -45,8 +45,8 @@ package struct LoginBuffer: Sendable {
     ///
     /// If too many rows wait for the database, drops some of them.
     ///
-    /// - Returns: The number of logins since the last call that are missing in the counts, because the buffer has too
-    ///   many counts.
+    /// - Returns: The number of logins since the last call that were not counted, because the buffer already has the
+    ///   maximum number of counters.
     package mutating func endTurn() -> Int64 {
         waiting += turn.records
         turn = LoginSample(max: maxPerTurn)

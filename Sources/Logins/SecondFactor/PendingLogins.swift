@@ -125,8 +125,9 @@ package final class PendingLogins: Sendable {
         details(of: pending.pending, factors, in: application)
     }
 
-    /// Returns the members of `errorData` that a client needs to ask the user for a second factor, or to enrol one, for
-    /// a pending login.
+    /// Returns the members of `errorData` for a pending login.
+    ///
+    /// With them, a client asks the user for a second factor, or lets the user enrol one.
     func details(
         of pending: PendingLogin,
         _ factors: [StoredFactor],

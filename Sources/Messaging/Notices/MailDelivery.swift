@@ -73,19 +73,19 @@ package struct MailDelivery: Sendable {
     /// Delivers mails until the task is cancelled, and then finishes the mails whose sending has begun.
     package func run() async {
         // A notification that arrives while mails are sent causes one more poll of the queue.
-        let (looks, look) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
+        let (rounds, next) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
         await withTaskGroup(of: Void.self) { group in
             group.addTask {
-                for await _ in store.mailAnnouncements() { look.yield() }
+                for await _ in store.mailAnnouncements() { next.yield() }
             }
             group.addTask {
                 while !Task.isCancelled {
-                    look.yield()
+                    next.yield()
                     try? await Task.sleep(for: settings.interval)
                 }
             }
             group.addTask {
-                for await _ in looks { await deliver() }
+                for await _ in rounds { await deliver() }
             }
         }
     }

@@ -12,7 +12,7 @@ package final class RecentTimes: Sendable {
     /// With this number, the oldest snapshot is an hour older than the newest.
     static let max = 13
 
-    private struct Look: Sendable {
+    private struct Snapshot: Sendable {
         /// The time of the snapshot, in milliseconds since 1970.
         let moment: Int64
         /// The counts of each histogram: by the name of the metric, and then by its labels.
@@ -21,7 +21,7 @@ package final class RecentTimes: Sendable {
 
     private let registry: MetricRegistry
     private let names: [String]
-    private let looks: NIOLockedValueBox<[Look]>
+    private let snapshots: NIOLockedValueBox<[Snapshot]>
 
     /// Takes the first snapshot of the histograms.
     ///
@@ -32,27 +32,27 @@ package final class RecentTimes: Sendable {
     package init(_ registry: MetricRegistry, of names: [String], at now: Int64) {
         self.registry = registry
         self.names = names
-        looks = NIOLockedValueBox([Self.look(registry, names, now)])
+        snapshots = NIOLockedValueBox([Self.snapshot(registry, names, now)])
     }
 
     /// Takes a snapshot of the histograms, and drops the oldest one if there are more than ``max``.
-    package func look(at now: Int64) {
-        let look = Self.look(registry, names, now)
-        looks.withLockedValue { looks in
-            looks.append(look)
-            if looks.count > Self.max { looks.removeFirst() }
+    package func snapshot(at now: Int64) {
+        let snapshot = Self.snapshot(registry, names, now)
+        snapshots.withLockedValue { snapshots in
+            snapshots.append(snapshot)
+            if snapshots.count > Self.max { snapshots.removeFirst() }
         }
     }
 
     /// The start of the reported period, in milliseconds since 1970.
-    package var since: Int64 { looks.withLockedValue { $0.first?.moment ?? 0 } }
+    package var since: Int64 { snapshots.withLockedValue { $0.first?.moment ?? 0 } }
 
     /// Returns the observations of the metric `name` since ``since``, separately for each set of labels.
     ///
     /// Label sets without observations are left out.
     package func observations(of name: String) -> [(labels: [String: String], observations: Observations)] {
         guard case .histogram(let bounds)? = registry.family(name)?.kind else { return [] }
-        let before = looks.withLockedValue { $0.first?.counts[name] ?? [:] }
+        let before = snapshots.withLockedValue { $0.first?.counts[name] ?? [:] }
         return Self.counts(registry, name).compactMap { labels, counts in
             let known = before[labels] ?? Array(repeating: 0, count: counts.count)
             let observations = Observations(bounds: bounds, counts: zip(counts, known).map { $0 - $1 })
@@ -60,8 +60,8 @@ package final class RecentTimes: Sendable {
         }
     }
 
-    private static func look(_ registry: MetricRegistry, _ names: [String], _ now: Int64) -> Look {
-        Look(moment: now, counts: Dictionary(uniqueKeysWithValues: names.map { ($0, counts(registry, $0)) }))
+    private static func snapshot(_ registry: MetricRegistry, _ names: [String], _ now: Int64) -> Snapshot {
+        Snapshot(moment: now, counts: Dictionary(uniqueKeysWithValues: names.map { ($0, counts(registry, $0)) }))
     }
 
     private static func counts(_ registry: MetricRegistry, _ name: String) -> [[String: String]: [Int]] {

@@ -38,7 +38,7 @@ struct InstanceReport: Service {
         await cancelWhenGracefulShutdown {
             while !Task.isCancelled {
                 try? await Task.sleep(for: RecentTimes.interval)
-                if !Task.isCancelled { times.look(at: clock.milliseconds) }
+                if !Task.isCancelled { times.snapshot(at: clock.milliseconds) }
             }
         }
     }

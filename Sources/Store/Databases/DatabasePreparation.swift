@@ -43,7 +43,7 @@ extension Store {
             case let problem?: throw problem
             }
         }
-        defer { database.looks.continuation.yield() }
+        defer { database.checks.continuation.yield() }
         return try await database.client.withTransaction(isRepeated: false) { tables in
             try await tables.execute(script: Self.changeSettings)
             return try await body(tables)

@@ -80,7 +80,7 @@ package final class Databases: Sendable {
         }
         opened.continuation.finish()
         for database in own {
-            database.looks.continuation.finish()
+            database.checks.continuation.finish()
             database.client.shutdown()
         }
         main.shutdown()
@@ -111,7 +111,7 @@ package final class Databases: Sendable {
     package func problem(of application: Application) -> DatabaseProblem? {
         guard let variable = application.database else { return nil }
         do throws(DatabaseProblem) {
-            return try database(variable).sight.withLockedValue(\.self)?.problem(holding: application.id)
+            return try database(variable).lastCheck.withLockedValue(\.self)?.problem(holding: application.id)
         } catch {
             return error
         }
@@ -125,16 +125,18 @@ package final class Databases: Sendable {
         -> PostgresClient
     {
         let database = try database(variable)
-        let first = database.sight.withLockedValue(\.self)
+        let first = database.lastCheck.withLockedValue(\.self)
         if let first {
             guard let problem = first.problem(holding: application) else { return database.client }
             guard case .lacks = problem else { throw problem }
         }
-        database.looks.continuation.yield()
+        database.checks.continuation.yield()
         let end = ContinuousClock.now + Self.timeout
         while ContinuousClock.now < end, (try? await Task.sleep(for: .milliseconds(20))) != nil {
-            guard let sight = database.sight.withLockedValue(\.self), sight.number != first?.number else { continue }
-            guard let problem = sight.problem(holding: application) else { return database.client }
+            guard let lastCheck = database.lastCheck.withLockedValue(\.self), lastCheck.number != first?.number else {
+                continue
+            }
+            guard let problem = lastCheck.problem(holding: application) else { return database.client }
             throw problem
         }
         throw first?.problem(holding: application) ?? .away(variable)
@@ -142,20 +144,20 @@ package final class Databases: Sendable {
 
     // MARK: Checks
 
-    /// Checks a database periodically and on demand.
+    /// Checks periodically and on demand whether a database is usable, and keeps the outcome.
     private func watch(_ database: OwnDatabase) async {
         await withTaskGroup(of: Void.self) { group in
             group.addTask {
                 while !Task.isCancelled {
-                    database.looks.continuation.yield()
+                    database.checks.continuation.yield()
                     try? await Task.sleep(for: Self.interval)
                 }
             }
-            for await _ in database.looks.stream {
-                guard let seen = await look(at: database) else { continue }
-                let former = database.sight.withLockedValue { sight in
-                    defer { sight = OwnDatabase.ReadOutcome(number: (sight?.number ?? 0) + 1, seen: seen) }
-                    return sight
+            for await _ in database.checks.stream {
+                guard let seen = await check(database) else { continue }
+                let former = database.lastCheck.withLockedValue { lastCheck in
+                    defer { lastCheck = OwnDatabase.CheckOutcome(number: (lastCheck?.number ?? 0) + 1, seen: seen) }
+                    return lastCheck
                 }
                 let (before, now) = (former.map(\.problem), seen.problem)
                 if before != .some(now) { observer(database.variable, now) }
@@ -168,7 +170,7 @@ package final class Databases: Sendable {
     ///
     /// A check is inconclusive while the main database does not respond. The first timeout of a usable database is
     /// inconclusive, too.
-    private func look(at database: OwnDatabase) async -> OwnDatabase.Seen? {
+    private func check(_ database: OwnDatabase) async -> OwnDatabase.Seen? {
         guard let ours = await deployment() else { return nil }
         let variable = database.variable
         do {
@@ -181,7 +183,7 @@ package final class Databases: Sendable {
                 defer { isLate = true }
                 return isLate
             }
-            let isUsed = database.sight.withLockedValue { $0.map { $0.problem == nil } ?? false }
+            let isUsed = database.lastCheck.withLockedValue { $0.map { $0.problem == nil } ?? false }
             return isUsed && !wasLate ? nil : .unusable(.away(variable))
         } catch {
             return .unusable(DatabaseProblem(error, of: variable))
@@ -220,13 +222,13 @@ final class OwnDatabase: Sendable {
     let variable: DatabaseVariable
     let client: PostgresClient
     /// The result of the latest check; nil before the first one.
-    let sight = NIOLockedValueBox<ReadOutcome?>(nil)
+    let lastCheck = NIOLockedValueBox<CheckOutcome?>(nil)
     /// Whether the latest check timed out.
     let isLate = NIOLockedValueBox(false)
     /// The stream of requests for a check of the database.
     ///
     /// A request that arrives during a check causes one more check.
-    let looks = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
+    let checks = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
 
     init(variable: DatabaseVariable, client: PostgresClient) {
         self.variable = variable
@@ -243,7 +245,7 @@ final class OwnDatabase: Sendable {
         }
     }
 
-    struct ReadOutcome: Sendable {
+    struct CheckOutcome: Sendable {
         let number: Int
         let seen: Seen
 

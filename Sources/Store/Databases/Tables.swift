@@ -142,7 +142,7 @@ struct Tables: Sendable {
     private func doubt(_ error: PostgresError) -> Bool {
         if let schema, mayBeSharded { return databases.sharding.doubt(schema, since: error) }
         guard let place, error.handling == .dropConnection || error.handling == .wait else { return false }
-        if let database = try? databases.database(place.variable) { database.looks.continuation.yield() }
+        if let database = try? databases.database(place.variable) { database.checks.continuation.yield() }
         return false
     }
 

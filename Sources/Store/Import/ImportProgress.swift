@@ -20,7 +20,7 @@ package struct ImportKey: Sendable {
     var condition: Statement { "application_id = \(application.text) and file_hash = \(fileHash)" }
 }
 
-/// The progress of an import.
+/// How far an import has come: the outcomes of the records so far, and whether it has ended.
 package struct ImportProgress: Sendable {
     package let source: String
     package let counts: ImportCounts

@@ -123,7 +123,9 @@ extension PostgresConnection {
         _ = try await query("delete from \(identifier: schema).attempts where key = \(attemptKey)")
     }
 
-    /// Returns whether a valid reversal link that was mailed to another address than `email` can recover the account.
+    /// Returns whether a reversal link is valid that was mailed to another address than `email`.
+    ///
+    /// The holder of such a link can still undo a change of the account, and so recover it.
     ///
     /// The user's row must be locked.
     func canBeTakenBack(

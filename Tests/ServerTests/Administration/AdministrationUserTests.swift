@@ -68,7 +68,9 @@ struct AdministrationUserTests {
             let all = try await deployment.admin(.viewer).all("applications/demo/duplicates\(query)", limit: 1)
             return Set(
                 all.map { group in
-                    (group["users"]?.array ?? []).compactMap { $0.object?["objectId"]?.string }.compactMap(ids.firstIndex)
+                    (group["users"]?.array ?? []).compactMap { $0.object?["objectId"]?.string }.compactMap(
+                        ids.firstIndex
+                    )
                 }.filter { !$0.isEmpty }
             )
         }
@@ -81,7 +83,9 @@ struct AdministrationUserTests {
         let first = twins["users"]?.array?.first?.object
         #expect(first?["loginMethods"]?.array?.compactMap(\.string) == ["facebook"])
         #expect(first?["emailVerified"]?.bool == false && first?["userStatus"]?.string == "ENABLED")
-        for bad in ["by=nothing", "by=", "by=email,,name", "by=email%27", "cursor=x", "by=email,name,nick,age,birthday"] {
+        for bad in [
+            "by=nothing", "by=", "by=email,,name", "by=email%27", "cursor=x", "by=email,name,nick,age,birthday",
+        ] {
             let reply = try await deployment.admin(.viewer).send("GET", "applications/demo/duplicates?\(bad)")
             #expect(reply.status == 400, "\(bad)")
         }

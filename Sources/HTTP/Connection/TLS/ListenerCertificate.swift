@@ -39,7 +39,7 @@ package final class ListenerCertificate: Sendable {
     }
 
     /// The outcome of a check of the files.
-    package enum Look {
+    package enum Reload {
         case unchanged
         case renewed
         case kept(Problem)
@@ -100,7 +100,7 @@ package final class ListenerCertificate: Sendable {
     ///
     /// - Parameter always: Whether to use the files even if they have not changed.
     /// - Returns: Whether the certificate was replaced, or why the former one stays in use.
-    package func look(always: Bool = false) -> Look {
+    package func reload(always: Bool = false) -> Reload {
         let contents = Contents(of: files)
         guard always || state.withLockedValue({ $0.contents != contents }) else { return .unchanged }
         do {
@@ -141,7 +141,7 @@ package final class ListenerCertificate: Sendable {
 
     private static func material(of contents: Contents, _ files: Files) throws(Problem) -> Material {
         let chain = try certificates(in: contents.certificate, files.certificate, .certificate)
-        try look(at: contents.key, files.key, .key)
+        try check(contents.key, files.key, .key)
         guard let key = try? NIOSSLPrivateKey(bytes: contents.key, format: .pem) else {
             throw Problem(file: .key, description: "\(files.key) contains no PEM private key without a passphrase")
         }
@@ -177,14 +177,14 @@ package final class ListenerCertificate: Sendable {
         _ path: String,
         _ file: Problem.File
     ) throws(Problem) -> [NIOSSLCertificate] {
-        try look(at: bytes, path, file)
+        try check(bytes, path, file)
         guard let certificates = try? NIOSSLCertificate.fromPEMBytes(bytes), !certificates.isEmpty else {
             throw Problem(file: file, description: "\(path) contains no PEM certificate")
         }
         return certificates
     }
 
-    private static func look(at bytes: [UInt8], _ path: String, _ file: Problem.File) throws(Problem) {
+    private static func check(_ bytes: [UInt8], _ path: String, _ file: Problem.File) throws(Problem) {
         guard !bytes.isEmpty else {
             throw Problem(file: file, description: "\(path) is missing, empty or not readable for this process")
         }
