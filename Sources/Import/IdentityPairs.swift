@@ -50,6 +50,14 @@ package struct IdentityPairs: Sendable {
         )
     }
 
+    /// Returns the identity of a record and the text by which it names its user, also if the record is refused.
+    package func claim(of record: SourceRecord) -> (identities: [IdentityKey], user: String) {
+        guard let members = try? record.members() else { return ([], "") }
+        let user = members.text("objectId") ?? members.text("email") ?? ""
+        guard let subject = members.text("subject").flatMap(rule.subject) else { return ([], user) }
+        return ([IdentityKey(provider: provider, app: app, subject: subject)], user)
+    }
+
     private func user(_ members: JSONObject) throws(RecordRefusal) -> IdentityPair.User {
         switch (members.text("objectId"), members.text("email")) {
         case (let id?, nil):
@@ -73,27 +81,32 @@ package struct IdentityPairs: Sendable {
 ///
 /// None of these users gets the id. A file may have the ids from a property that clients can write, so a user may have
 /// entered the id of another user. The first record with an id may thus be the wrong one.
-package struct RepeatedIdentities {
+package struct RepeatedIdentities: Sendable {
     /// For each identity of the file, a hash of the user to whom the last record with the identity gives it.
     private var users: [Int: Int] = [:]
     private var repeated: Set<Int> = []
+    /// The number of records that were added.
+    package private(set) var records = 0
 
     package init() {}
 
     /// Adds a record of the file.
-    package mutating func add(_ pair: IdentityPair) {
-        let identity = pair.identity.hashValue
-        let user =
-            switch pair.user {
-            case .id(let id): id.hashValue
-            case .email(let address): address.text.lowercased().hashValue
-            }
-        if let other = users.updateValue(user, forKey: identity), other != user { repeated.insert(identity) }
+    ///
+    /// - Parameters:
+    ///   - identities: The identities of the record, also if the record is refused for another reason.
+    ///   - user: The text by which the record names its user.
+    package mutating func add(_ identities: [IdentityKey], of user: String) {
+        records += 1
+        let user = user.lowercased().hashValue
+        for identity in identities {
+            let key = identity.hashValue
+            if let other = users.updateValue(user, forKey: key), other != user { repeated.insert(key) }
+        }
     }
 
-    /// Returns why a record does not count; nil if the file gives its identity to only one user.
-    package func refusal(of pair: IdentityPair) -> RecordRefusal? {
-        guard repeated.contains(pair.identity.hashValue) else { return nil }
-        return RecordRefusal(.identityTaken, "several users of the file have its subject")
+    /// Returns why a record does not count; nil if the file gives its identities to only one user.
+    package func refusal(of identities: [IdentityKey]) -> RecordRefusal? {
+        guard identities.contains(where: { repeated.contains($0.hashValue) }) else { return nil }
+        return RecordRefusal(.identityTaken, "several users of the file have its id at the provider")
     }
 }

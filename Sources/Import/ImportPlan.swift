@@ -89,7 +89,7 @@ package struct ImportPlan: Sendable {
     /// - Throws: The reason why the record is no user.
     package func user(of record: SourceRecord) throws(RecordRefusal) -> PlannedUser {
         var user = try reader.user(record.members())
-        for (provider, member) in options.identityMembers { try takeIdentity(at: provider, from: member, of: &user) }
+        try takeIdentities(of: &user)
         if options.withoutPasswords { user.password = nil }
         // A guest has no login method but a session, and an import adds no sessions.
         guard user.status != .guest else {
@@ -117,33 +117,39 @@ package struct ImportPlan: Sendable {
 
     // MARK: Login methods
 
-    /// Adds an identity to the user, with the value of a member as the subject (the id at the provider).
+    /// Adds the identities whose subjects (the ids at the providers) are values of the members in `identityMembers`.
     ///
-    /// If no property takes the member, it is removed from the fields.
+    /// If no property takes such a member, it is removed from the fields.
     ///
     /// - Throws: `identityNotTaken` for a value that cannot be an id, and if the export has another id of the user at
     ///   the provider. Clients may have written the member.
-    private func takeIdentity(
-        at provider: ProviderName,
-        from member: String,
-        of user: inout ImportedUser
-    ) throws(RecordRefusal) {
-        user.suspects.removeAll { $0.hasSameBytes(as: member) }
-        let value = user.fields.present(member)
-        let subject = user.fields.text(member)
-        if !isTaken(member) { user.fields = user.fields.without([member]) }
-        guard let subject else {
-            guard value == nil || value?.string != nil else {
-                throw RecordRefusal(.identityNotTaken, "its \(member) is no id at \(provider)")
+    private func takeIdentities(of user: inout ImportedUser) throws(RecordRefusal) {
+        let members = options.identityMembers
+        guard !members.isEmpty else { return }
+        let fields = user.fields
+        user.suspects.removeAll { suspect in members.values.contains { $0.hasSameBytes(as: suspect) } }
+        user.fields = fields.without(Set(members.values.filter { !isTaken($0) }))
+        for (provider, member) in members {
+            guard let subject = fields.text(member) else {
+                guard fields.present(member) == nil || fields.present(member)?.string != nil else {
+                    throw RecordRefusal(.identityNotTaken, "its \(member) is no id at \(provider)")
+                }
+                continue
             }
-            return
+            guard user.identities.allSatisfy({ $0.provider != provider.text || $0.subject.hasSameBytes(as: subject) })
+            else {
+                let problem = "its \(member) differs from the id at \(provider) that the export has for the user"
+                throw RecordRefusal(.identityNotTaken, problem)
+            }
+            user.identities.append(ImportedIdentity(provider.text, subject: subject))
         }
-        guard user.identities.allSatisfy({ $0.provider != provider.text || $0.subject.hasSameBytes(as: subject) })
-        else {
-            let problem = "its \(member) differs from the id at \(provider) that the export has for the user"
-            throw RecordRefusal(.identityNotTaken, problem)
-        }
-        user.identities.append(ImportedIdentity(provider.text, subject: subject))
+    }
+
+    /// Returns the identities of a record and the id of its user, also if the record is refused.
+    package func claim(of record: SourceRecord) -> (identities: [IdentityKey], user: String) {
+        guard let members = try? record.members(), var user = try? reader.user(members) else { return ([], "") }
+        try? takeIdentities(of: &user)
+        return (((try? identities(of: user)) ?? []).map(\.key), user.id)
     }
 
     /// Whether a property takes a member of a record.

@@ -77,6 +77,7 @@ package struct IdentityImport: Sendable {
         if !isDryRun {
             try await store.recordIdentityImport(
                 "begin",
+                at: job.provider,
                 into: application,
                 fileHash: job.fileHash,
                 counts: nil,
@@ -84,9 +85,10 @@ package struct IdentityImport: Sendable {
             )
         }
         var counts = ImportCounts()
+        var users: Set<Int> = []
         var stream = try RecordStream(opening: job.open, of: job.form)
         while true {
-            let batch = try nextBatch(of: &stream, by: pairs, without: repeated)
+            let batch = try nextBatch(of: &stream, by: pairs, without: repeated, &users)
             if batch.pairs.isEmpty, batch.refusals.isEmpty { break }
             let outcome = try await store.link(
                 batch.pairs,
@@ -99,10 +101,13 @@ package struct IdentityImport: Sendable {
             for refusal in outcome.refusals.sorted(by: { $0.record < $1.record }) { try listener.refused(refusal) }
             listener.progress(counts, counts.records)
         }
-        guard counts.records == stream.count else { throw Failure.sumsDisagree(counts) }
+        guard counts.records == stream.count, counts.records == repeated.records else {
+            throw Failure.sumsDisagree(counts)
+        }
         if !isDryRun {
             try await store.recordIdentityImport(
                 "end",
+                at: job.provider,
                 into: application,
                 fileHash: job.fileHash,
                 counts: counts,
@@ -120,6 +125,9 @@ package struct IdentityImport: Sendable {
         guard let rule = kinds.named(stored.providerKinds[job.provider] ?? job.provider)?.subjects else {
             throw kinds.unknown(job.provider, beside: stored.providerKinds.keys)
         }
+        guard !rule.isGlobal || job.app == nil else {
+            throw Failure(.documentInvalid, "Ids of \(job.provider) are the same in every app: leave the app out.")
+        }
         guard let app = job.app ?? (rule.isGlobal ? .global : nil) else {
             throw Failure(
                 .documentInvalid,
@@ -136,7 +144,8 @@ package struct IdentityImport: Sendable {
         var repeated = RepeatedIdentities()
         var stream = try RecordStream(opening: job.open, of: job.form)
         while let record = try stream.record() {
-            if let pair = try? pairs.pair(of: record) { repeated.add(pair) }
+            let claim = pairs.claim(of: record)
+            repeated.add(claim.identities, of: claim.user)
         }
         return repeated
     }
@@ -144,13 +153,15 @@ package struct IdentityImport: Sendable {
     private func nextBatch(
         of stream: inout RecordStream,
         by pairs: IdentityPairs,
-        without repeated: RepeatedIdentities
+        without repeated: RepeatedIdentities,
+        _ users: inout Set<Int>
     ) throws -> (pairs: [IdentityPair], refusals: [ImportRefusal]) {
         var (read, refusals): ([IdentityPair], [ImportRefusal]) = ([], [])
         while read.count + refusals.count < Self.batch, let record = try stream.record() {
             do throws(RecordRefusal) {
                 let pair = try pairs.pair(of: record)
-                if let refusal = repeated.refusal(of: pair) { throw refusal }
+                if let refusal = repeated.refusal(of: [pair.identity]) { throw refusal }
+                guard users.insert(pair.userHash).inserted else { throw RecordRefusal.userRepeated }
                 read.append(pair)
             } catch {
                 refusals.append(ImportRefusal(error, of: record))
@@ -158,4 +169,18 @@ package struct IdentityImport: Sendable {
         }
         return (read, refusals)
     }
+}
+
+extension IdentityPair {
+    /// A hash of the id or address by which the record names its user.
+    fileprivate var userHash: Int {
+        switch user {
+        case .id(let id): id.hashValue
+        case .email(let address): address.text.lowercased().hashValue
+        }
+    }
+}
+
+extension RecordRefusal {
+    fileprivate static let userRepeated = RecordRefusal(.repeated, "an earlier record has the same user")
 }

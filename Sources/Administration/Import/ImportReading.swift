@@ -11,6 +11,7 @@ struct ImportReading {
     private var stream: RecordStream
     private let plan: ImportPlan
     private let encryption: HashEncryption
+    private let repeated: RepeatedIdentities
     private let size: Int
     /// The names of the application's undeclared properties, including those that come from this file.
     private var dynamicNames: Set<PropertyName>
@@ -57,6 +58,15 @@ struct ImportReading {
         do { plan = try ImportPlan(job.source, for: application, job.options) } catch { throw error.failure }
         stream = try RecordStream(opening: job.open, of: job.source)
         self.encryption = encryption
+        var repeated = RepeatedIdentities()
+        if !job.options.identityMembers.isEmpty {
+            var claims = try RecordStream(opening: job.open, of: job.source)
+            while let record = try claims.record() {
+                let claim = plan.claim(of: record)
+                repeated.add(claim.identities, of: claim.user)
+            }
+        }
+        self.repeated = repeated
         self.dynamicNames = dynamicNames
         size = max(1, job.batch)
         // A provider without any record shows that the operator has misspelt a field.
@@ -168,11 +178,11 @@ struct ImportReading {
             bytes += record.bytes
         }
         let part = max(1, (records.count + Self.parts - 1) / Self.parts)
-        let (plan, encryption) = (plan, encryption)
+        let (plan, encryption, repeated) = (plan, encryption, repeated)
         return await withTaskGroup(of: (Int, [Converted]).self) { group in
             for start in stride(from: 0, to: records.count, by: part) {
                 let slice = records[start...].prefix(part)
-                group.addTask { (start, slice.map { Self.convert($0, by: plan, encryption) }) }
+                group.addTask { (start, slice.map { Self.convert($0, by: plan, encryption, repeated) }) }
             }
             var parts: [(Int, [Converted])] = []
             for await part in group { parts.append(part) }
@@ -183,10 +193,15 @@ struct ImportReading {
     /// The number of parts of a batch that are converted concurrently.
     private static let parts = 4
 
-    private static func convert(_ record: SourceRecord, by plan: ImportPlan, _ encryption: HashEncryption) -> Converted
-    {
+    private static func convert(
+        _ record: SourceRecord,
+        by plan: ImportPlan,
+        _ encryption: HashEncryption,
+        _ repeated: RepeatedIdentities
+    ) -> Converted {
         do throws(RecordRefusal) {
             let user = try plan.user(of: record)
+            if let refusal = repeated.refusal(of: user.identities.map(\.key)) { throw refusal }
             var row = ImportRow(record: record.number, line: record.line, objectID: user.objectID)
             row.status = user.source.status
             row.emailVerified = user.source.emailVerified

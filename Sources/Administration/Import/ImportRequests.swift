@@ -17,7 +17,7 @@ extension UserImport {
     package static let maxBytes = 4_194_304
     /// The maximum number of refused records in the response to an import.
     ///
-    /// The method `refusals` returns all of them.
+    /// Of an import of users, the method `refusals` returns all of them.
     fileprivate static let maxRefusals = 200
 
     /// Imports the users of a file, or checks the file in a dry run.

@@ -31,7 +31,7 @@ struct IdentityCommand: ParsableCommand {
 
         @OptionGroup var application: ApplicationArgument
 
-        @Argument(help: "The file. It is read twice, so it cannot be a pipe.", completion: .file())
+        @Argument(help: "The file. It is read several times, so it cannot be a pipe.", completion: .file())
         var file: String
 
         @Option(help: "The provider of the identities.")

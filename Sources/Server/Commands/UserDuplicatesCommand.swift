@@ -37,14 +37,18 @@ struct UserDuplicatesCommand: AdministrationCommand {
     /// Returns the users of a group, each with the values that the group shares.
     private static func rows(_ group: JSONValue) -> [JSONValue] {
         let values = group.object?["shared"]?.object?.members.compactMap(\.value.string) ?? []
-        let shared = JSONObject.Member("shared", .string(values.joined(separator: ", ")))
+        let shared = [
+            JSONObject.Member("shared", .string(values.joined(separator: ", "))),
+            JSONObject.Member("count", group.object?["count"] ?? .null),
+        ]
         return (group.object?["users"]?.array ?? []).map { user in
-            .object(JSONObject([shared] + (user.object?.members ?? [])))
+            .object(JSONObject(shared + (user.object?.members ?? [])))
         }
     }
 
     private static let columns = [
-        Column("SHARED", "shared", .id), Column("USER", "objectId", .id), Column("STATUS", "userStatus", .id),
+        Column("SHARED", "shared", .id), Column("USERS", "count", .id), Column("USER", "objectId", .id),
+        Column("STATUS", "userStatus", .id),
         Column("CONFIRMED", "emailVerified", .id), Column("CREATED", "created", .moment),
         Column("LAST LOGIN", "lastLogin", .moment), Column("LOGIN METHODS", "loginMethods"),
     ]

@@ -125,6 +125,9 @@ struct UserImportCommand: AdministrationCommand {
         if !field.isEmpty, from != .csv, from != .ndjson {
             throw ValidationError("--field is only for --from csv and --from ndjson.")
         }
+        guard Set(identity.map(\.provider)).count == identity.count else {
+            throw ValidationError("Give --identity once for each provider.")
+        }
         if let facebookApp, ProviderAppID(facebookApp) == nil {
             throw ValidationError("--facebook-app must be the id of an app.")
         }

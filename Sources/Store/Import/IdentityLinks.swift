@@ -26,27 +26,42 @@ extension Store {
         hashingBy hash: @escaping IdentityHasher
     ) async throws(Failure) -> ImportOutcome {
         try await translating(of: application) {
-            try await tables(of: application).withTransaction { connection in
-                try await connection.stage(pairs, hashingBy: hash)
-                _ = try await connection.query(PairStatement.users(in: application))
-                if !isDryRun { _ = try await connection.query(PairStatement.lock(in: application)) }
-                for mark in PairStatement.marks(in: application) { _ = try await connection.query(mark) }
-                if isDryRun {
-                    _ = try await connection.query("update import_pairs set verdict = 'imported' where verdict is null")
-                } else {
-                    _ = try await connection.query(PairStatement.insertion(in: application))
-                    // The login of a new user may have created the identity meanwhile.
-                    _ = try await connection.query(PairStatement.owners(in: application))
+            try await whileLocked {
+                try await tables(of: application).withTransaction { connection in
+                    try await connection.stage(pairs, hashingBy: hash)
+                    _ = try await connection.query(PairStatement.users(in: application))
+                    if !isDryRun { _ = try await connection.query(PairStatement.lock(in: application)) }
+                    for mark in PairStatement.marks(in: application) { _ = try await connection.query(mark) }
+                    if isDryRun {
+                        _ = try await connection.query(
+                            "update import_pairs set verdict = 'imported' where verdict is null"
+                        )
+                    } else {
+                        _ = try await connection.query(PairStatement.insertion(in: application))
+                        // The login of a new user may have created the identity meanwhile.
+                        _ = try await connection.query(PairStatement.owners(in: application))
+                    }
+                    return try await connection.outcome(of: pairs.count, besides: refused)
                 }
-                return try await connection.outcome(of: pairs.count, besides: refused)
             }
         }
+    }
+
+    /// Repeats a transaction, at most nine times, while another session holds a row that the transaction has to lock.
+    private func whileLocked<Value: Sendable>(_ body: () async throws -> Value) async throws -> Value {
+        for attempt in 1...9 {
+            do { return try await body() } catch let error as PostgresError where error.sqlState == "55P03" {
+                try await Task.sleep(for: .milliseconds(200 * attempt))
+            }
+        }
+        return try await body()
     }
 
     /// Records a step of an import of identities in the audit log.
     ///
     /// - Parameters:
     ///   - step: `begin` or `end`.
+    ///   - provider: The provider of the identities.
     ///   - application: The application of the users.
     ///   - fileHash: SHA-256 of the file.
     ///   - counts: The outcome at the end.
@@ -54,12 +69,15 @@ extension Store {
     /// - Throws: `store_unavailable` and similar failures.
     package func recordIdentityImport(
         _ step: String,
+        at provider: ProviderName,
         into application: Application,
         fileHash: [UInt8],
         counts: ImportCounts?,
         by actor: ChangeAuthor
     ) async throws(Failure) {
-        var to: JSONObject = ["step": .string(step), "file": .string(Hexadecimal.encode(fileHash))]
+        var to: JSONObject = [
+            "step": .string(step), "provider": .string(provider.text), "file": .string(Hexadecimal.encode(fileHash)),
+        ]
         if let counts {
             to.append("imported", .integer(Int64(counts.imported)))
             to.append("existing", .integer(Int64(counts.existing)))
@@ -82,9 +100,14 @@ private enum PairStatement {
         """
         update import_pairs p
         set object_id = f.object_id,
-            verdict = case f.users when 0 then 'userUnknown' when 1 then null else 'userAmbiguous' end
+            verdict = case
+                when f.users = 0 then 'userUnknown'
+                when f.users > 1 then 'userAmbiguous'
+                when f.is_confirmed is not true then 'emailUnconfirmed'
+            end
         from (
-            select p.record, (array_agg(u.object_id))[1] as object_id, count(u.object_id) as users
+            select p.record, (array_agg(u.object_id))[1] as object_id, count(u.object_id) as users,
+                bool_and(u.email_verified) as is_confirmed
             from import_pairs p left join \(identifier: application.schema).users u on lower(u.email) = lower(p.email)
             where p.email is not null group by p.record
         ) f
@@ -113,8 +136,11 @@ private enum PairStatement {
             """,
             """
             update import_pairs p set verdict = 'userHasIdentity' where verdict is null and (
-                select true from \(unsafeRaw: schema).identities i
-                where i.object_id = p.object_id and i.provider = p.provider and i.provider_app = p.provider_app limit 1
+                select true from (
+                    -- With statistics of an empty table, PostgreSQL would read all identities of the app. OFFSET prevents that.
+                    select provider, provider_app from \(unsafeRaw: schema).identities where object_id = p.object_id offset 0
+                ) i
+                where i.provider = p.provider and i.provider_app = p.provider_app limit 1
             )
             """,
             // The same user may be named by id and by address.
@@ -156,7 +182,7 @@ private enum PairStatement {
         with fresh as (
             insert into \(identifier: application.schema).identities (provider, provider_app, subject, object_id)
             select provider, provider_app, subject, object_id from import_pairs where verdict is null
-            on conflict do nothing
+            order by subject on conflict do nothing
             returning provider, provider_app, subject
         )
         update import_pairs p set verdict = 'imported' from fresh f
@@ -227,6 +253,8 @@ extension PostgresConnection {
         switch verdict {
         case "userUnknown"?: ("userUnknown", "no user has its objectId or e-mail")
         case "userAmbiguous"?: ("userAmbiguous", "several users have its e-mail: name the user by objectId")
+        case "emailUnconfirmed"?:
+            ("emailUnconfirmed", "its user has not confirmed the e-mail: name the user by objectId")
         case "userIsGuest"?: ("userIsGuest", "its user is a guest, who gets identities by a login only")
         case "identityBanned"?:
             ("identityBanned", "its identity is banned: a disabled user was erased here; lift the ban to let it in")

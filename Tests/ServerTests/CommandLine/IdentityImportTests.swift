@@ -24,6 +24,7 @@ struct IdentityImportTests {
                     ('\(Self.id(3))', 'twin@example.com', 'ENABLED'), ('\(Self.id(4))', 'TWIN@example.com', 'ENABLED'),
                     ('\(Self.id(5))', null, 'GUEST'), ('\(Self.id(6))', 'dora@example.com', 'ENABLED'),
                     ('\(Self.id(7))', 'eve@example.com', 'ENABLED');
+                update demo.users set email_verified = true where email !~ 'dora';
                 insert into demo.identities (provider, provider_app, subject, object_id) values
                     ('facebook', '1234567890', '6', '\(Self.id(6))'), ('facebook', '77', '1', '\(Self.id(1))')
                 """
@@ -44,12 +45,14 @@ struct IdentityImportTests {
     private static let records: [(String, String?)] = [
         ("\(id(1)),,1", nil),
         (",BOB@example.com,2", nil),
-        // The same pair again, with the user named otherwise, is two claims of one subject.
         (",twin@example.com,3", "userAmbiguous"),
         ("\(id(5)),,5", "userIsGuest"),
         // It is the identity of another user.
         ("\(id(7)),,6", "identityTaken"),
         ("\(id(6)),,66", "userHasIdentity"),
+        // Somebody may have registered with the address of another.
+        (",dora@example.com,11", "emailUnconfirmed"),
+        ("\(id(1)),,12", "repeated"),
         ("\(id(9)),,9", "userUnknown"),
         (",nobody@example.com,10", "userUnknown"),
         ("\(id(7)),,ann", "identityNotTaken"),
@@ -61,6 +64,9 @@ struct IdentityImportTests {
         // Two users claim one subject: the first may be a thief, so neither gets it.
         ("\(id(3)),,42", "identityTaken"),
         ("\(id(4)),,42", "identityTaken"),
+        // A refused record is a claim, too.
+        (",é@example.com,77", "emailInvalid"),
+        ("\(id(7)),,77", "identityTaken"),
     ]
 
     @Test("gives users the identities that fit, refuses the others by line, and a dry run says the same")
@@ -131,6 +137,7 @@ struct IdentityImportTests {
         "says what is wrong with its arguments, and writes nothing",
         arguments: [
             ("identity import demo FILE --provider facebook", "name the app by --app"),
+            ("identity import demo FILE --provider twitter --app 1", "leave the app out"),
             ("identity import demo FILE --provider nowhere --app 1", "facebook, twitter"),
             ("identity import demo FILE --provider password --app 1", "password"),
             ("identity import demo FILE --provider facebook --app 1 --from parse", "csv or ndjson"),
