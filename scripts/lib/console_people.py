@@ -149,6 +149,10 @@ def many(console):
     console.until("the list says so",
                   lambda: len(console.browser.find_elements(By.CSS_SELECTOR, "td .tag.DISABLED")) == 2)
     console.find("[name=everybody]").click()
+    console.find("button[value=disable]").click()
+    question = console.browser.switch_to.alert
+    require("Disable all users of this search" in question.text, "another question", question.text)
+    question.dismiss()
     console.browser.execute_script("""
         const fetched = window.fetch;
         window.fetch = async (...call) => {

@@ -135,6 +135,7 @@ const run = async (action) => {
   }
   stop.hidden = true;
   bar.value = 1;
+  form.everybody.checked = false;
   buttons.forEach((button) => (button.disabled = false));
   if (texts.length) keep(texts, "users.jsonl");
   else if (done) await renew().catch(() => {});
@@ -194,6 +195,12 @@ const runList = async (action) => {
   if (action === "erase" && reported.length) keep(reported, "erased.jsonl");
 };
 
+// One tick and one button would log everybody out.
+const questions = {
+  disable: "Disable all users of this search, on all pages, and revoke their sessions?",
+  signOut: "Revoke all sessions of all users of this search, on all pages?",
+};
+
 form.addEventListener("submit", (event) => {
   event.preventDefault();
   if (form.classList.contains("list")) return runList(event.submitter.value);
@@ -203,5 +210,7 @@ form.addEventListener("submit", (event) => {
     said.textContent = "Select users in the list above.";
     return;
   }
-  run(event.submitter.value);
+  const action = event.submitter.value;
+  if (form.everybody.checked && questions[action] && !confirm(questions[action])) return;
+  run(action);
 });
