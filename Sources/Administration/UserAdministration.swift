@@ -78,7 +78,7 @@ package struct UserAdministration: Sendable {
             guard let property = owner.properties.first(where: { $0.name.text.hasSameBytes(as: String(name)) }) else {
                 throw Failure(
                     .malformedRequest,
-                    "The application has no property with this name. Compare declared properties, such as name,birthday."
+                    "The application has no property with this name. Compare properties such as name,birthday."
                 )
             }
             if !properties.contains(where: { $0.name == property.name }) { properties.append(property) }

@@ -149,6 +149,7 @@ struct DescribedForm {
         let described: HTML = """
             id="\(id)" name="\(field.name)" aria-describedby="\(id)-hint"\(" aria-invalid=\"true\"", if: !problems.isEmpty)
             """
+        let lines = said.split(separator: "\n")
         let control: HTML =
             switch field.shape {
             case .flag:
@@ -170,12 +171,12 @@ struct DescribedForm {
             case .list(.word(let words), _, _):
                 """
                 <div role="group" id="\(id)" aria-labelledby="\(id)-label" aria-describedby="\(id)-hint">\
-                \(words.map { HTML.tick(field.name, "\($0)", value: $0, isTicked: said.split(separator: "\n").contains($0[...])) })\
+                \(words.map { HTML.tick(field.name, "\($0)", value: $0, isTicked: lines.contains($0[...])) })\
                 </div>
                 """
             case .list(let element, _, _):
                 """
-                <textarea rows="\(max(2, min(10, said.split(separator: "\n").count + 1)))" \
+                <textarea rows="\(max(2, min(10, lines.count + 1)))" \
                 placeholder="\(Self.example(of: element))" spellcheck="false" \(described)>\(said)</textarea>
                 """
             case .secret:
@@ -190,8 +191,9 @@ struct DescribedForm {
         return """
             <div class="setting">\(label)\(control)
             <small id="\(id)-hint">\(problems.map { "<strong class=\"problem\">\(inWords($0))</strong> " as HTML })\
-            \(now.map { "<strong>Current value: \($0.isEmpty ? "empty" : $0).</strong> " as HTML } ?? "")\(inWords(field.described.meaning)) \
-            \(Self.hint(field, value)) <code>\(field.name)</code>\(Self.usual(field))</small></div>
+            \(now.map { "<strong>Current value: \($0.isEmpty ? "empty" : $0).</strong> " as HTML } ?? "")\
+            \(inWords(field.described.meaning)) \(Self.hint(field, value)) <code>\(field.name)</code>\
+            \(Self.usual(field))</small></div>
             """
     }
 

@@ -194,8 +194,8 @@ extension Property {
                 .word,
                 "Type",
                 """
-                STRING and TEXT: text, both alike. INT: a 64-bit integer. DOUBLE: a floating-point number. BOOLEAN: true or false. \
-                DATE: a day. DATETIME: a point in time. JSON: any JSON value.
+                STRING and TEXT: text, both alike. INT: a 64-bit integer. DOUBLE: a floating-point number. \
+                BOOLEAN: true or false. DATE: a day. DATETIME: a point in time. JSON: any JSON value.
                 """,
                 isRequired: true
             ),

@@ -34,6 +34,11 @@ package struct IdentityPairs: Sendable {
         self.former = former
     }
 
+    /// Returns whether a CSV file with these columns can name users and identities.
+    package static func areColumns(_ names: [String]) -> Bool {
+        names.contains("subject") && (names.contains("objectId") || names.contains("email"))
+    }
+
     /// Reads a record.
     ///
     /// - Throws: The reason why the record names no user or no identity.

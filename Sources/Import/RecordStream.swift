@@ -20,6 +20,11 @@ package struct SourceRecord: Sendable {
         }
     }
 
+    /// The names of the file's columns; nil if it has no header.
+    package var columns: [String]? {
+        if case .fields(_, let header) = content { header.names } else { nil }
+    }
+
     enum Content: Sendable {
         case json([UInt8])
         /// The bytes of each field, with the names of the header.

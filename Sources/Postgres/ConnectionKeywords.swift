@@ -8,8 +8,10 @@ extension PostgresConfiguration {
     /// Returns the libpq keywords and values for a connection to `host`.
     ///
     /// If a keyword is unset, libpq takes its value from an environment variable. So the keywords are set here, except
-    /// for a few, whose variables the configuration refuses or reads itself. `addresses` has the IP addresses of the host, since libpq
-    /// would block the event loop if it resolved the host's name. It is empty for a Unix socket only.
+    /// for a few, whose variables the configuration refuses or reads itself.
+    ///
+    /// `addresses` has the IP addresses of the host, since libpq would block the event loop if it resolved the host's
+    /// name. It is empty for a Unix socket only.
     func keywords(host: DatabaseHost, addresses: [String]) -> [(keyword: String, value: String)] {
         let times = max(1, addresses.count)
         var keywords: [(keyword: String, value: String)] = [

@@ -74,16 +74,18 @@ package struct IdentityImport: Sendable {
         let hash =
             isDryRun
             ? try await banKey.existingHasher(of: application, in: store) : try await banKey.hasher(of: application.id)
-        if !isDryRun {
+        func record(_ step: String, _ counts: ImportCounts? = nil) async throws {
+            guard !isDryRun else { return }
             try await store.recordIdentityImport(
-                "begin",
+                step,
                 at: job.provider,
                 into: application,
                 fileHash: job.fileHash,
-                counts: nil,
+                counts: counts,
                 by: actor
             )
         }
+        try await record("begin")
         var counts = ImportCounts()
         var users: Set<Int> = []
         var stream = try RecordStream(opening: job.open, of: job.form)
@@ -104,16 +106,7 @@ package struct IdentityImport: Sendable {
         guard counts.records == stream.count, counts.records == repeated.records else {
             throw Failure.sumsDisagree(counts)
         }
-        if !isDryRun {
-            try await store.recordIdentityImport(
-                "end",
-                at: job.provider,
-                into: application,
-                fileHash: job.fileHash,
-                counts: counts,
-                by: actor
-            )
-        }
+        try await record("end", counts)
         return counts
     }
 
@@ -144,6 +137,12 @@ package struct IdentityImport: Sendable {
         var repeated = RepeatedIdentities()
         var stream = try RecordStream(opening: job.open, of: job.form)
         while let record = try stream.record() {
+            if let columns = record.columns, !IdentityPairs.areColumns(columns) {
+                throw Failure(
+                    .documentInvalid,
+                    "The header of the file must name the column subject, and objectId or email."
+                )
+            }
             let claim = pairs.claim(of: record)
             repeated.add(claim.identities, of: claim.user)
         }

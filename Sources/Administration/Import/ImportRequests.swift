@@ -15,11 +15,6 @@ extension UserImport {
     ///
     /// An operator imports a larger file by the command line.
     package static let maxBytes = 4_194_304
-    /// The maximum number of refused records in the response to an import.
-    ///
-    /// Of an import of users, the method `refusals` returns all of them.
-    fileprivate static let maxRefusals = 200
-
     /// Imports the users of a file, or checks the file in a dry run.
     ///
     /// - Parameters:
@@ -41,24 +36,11 @@ extension UserImport {
         by actor: ChangeAuthor
     ) async throws(Failure) -> JSONValue {
         let job = try ImportJob(document, for: application)
-        var refusals: [JSONValue] = []
-        var listener = ImportListener()
-        listener.refused = { if refusals.count < Self.maxRefusals { refusals.append(.object($0.json)) } }
-        let summary: ImportSummary
-        do {
-            summary =
-                isDryRun ? try await check(job, telling: listener) : try await run(job, by: actor, telling: listener)
-        } catch let failure as Failure {
-            throw failure
-        } catch {
-            throw Failure(.internal, "The import failed.", cause: "\(error)")
+        return try await ImportListener.response(to: job.fileHash, isDryRun: isDryRun) { listener in
+            isDryRun
+                ? try await check(job, telling: listener).json
+                : try await run(job, by: actor, telling: listener).json
         }
-        var answer: JSONObject = [
-            "file": .string(Hexadecimal.encode(job.fileHash)), "dryRun": .bool(isDryRun),
-        ]
-        for member in summary.json.members { answer.append(member.key, member.value) }
-        answer.append("refusals", .array(refusals))
-        return .object(answer)
     }
 
     /// Returns the latest imports of an application, including those of the command line.
@@ -109,33 +91,49 @@ extension IdentityImport {
         by actor: ChangeAuthor
     ) async throws(Failure) -> JSONValue {
         let job = try IdentityImportJob(document, for: application)
+        return try await ImportListener.response(to: job.fileHash, isDryRun: isDryRun) { listener in
+            try await run(job, isDryRun: isDryRun, by: actor, telling: listener).json
+        }
+    }
+}
+
+extension ImportListener {
+    /// The maximum number of refused records in the response to an import.
+    ///
+    /// Of an import of users, `UserImport.refusals` returns all of them.
+    private static let maxRefusals = 200
+
+    /// Runs an import, and returns the response to its request.
+    ///
+    /// - Parameters:
+    ///   - fileHash: The SHA-256 of the file.
+    ///   - isDryRun: Whether the file is only checked.
+    ///   - body: Runs the import with a listener, and returns the numbers of records.
+    /// - Returns: The numbers, with the file and the first refused records.
+    /// - Throws: The errors of the import.
+    fileprivate static func response(
+        to fileHash: [UInt8],
+        isDryRun: Bool,
+        _ body: (ImportListener) async throws -> JSONObject
+    ) async throws(Failure) -> JSONValue {
         var refusals: [JSONValue] = []
         var listener = ImportListener()
-        listener.refused = { if refusals.count < UserImport.maxRefusals { refusals.append(.object($0.json)) } }
-        let counts: ImportCounts
-        do {
-            counts = try await run(job, isDryRun: isDryRun, by: actor, telling: listener)
-        } catch let failure as Failure {
+        listener.refused = { if refusals.count < maxRefusals { refusals.append(.object($0.json)) } }
+        let numbers: JSONObject
+        do { numbers = try await body(listener) } catch let failure as Failure {
             throw failure
         } catch {
             throw Failure(.internal, "The import failed.", cause: "\(error)")
         }
-        var answer: JSONObject = [
-            "file": .string(Hexadecimal.encode(job.fileHash)), "dryRun": .bool(isDryRun),
-        ]
-        for member in counts.json.members { answer.append(member.key, member.value) }
-        answer.append("refusals", .array(refusals))
-        return .object(answer)
+        let begin: JSONObject = ["file": .string(Hexadecimal.encode(fileHash)), "dryRun": .bool(isDryRun)]
+        return .object(JSONObject(begin.members + numbers.members + [.init("refusals", .array(refusals))]))
     }
 }
 
 extension ImportCounts {
     /// The counts as `{"records", "imported", "existing", "refused"}`.
     package var json: JSONObject {
-        [
-            "records": .integer(Int64(records)), "imported": .integer(Int64(imported)),
-            "existing": .integer(Int64(existing)), "refused": .integer(Int64(refused)),
-        ]
+        JSONObject([.init("records", .integer(Int64(records)))] + outcomes.members)
     }
 }
 

@@ -45,7 +45,10 @@ extension Console {
             \(visit.form(to: "/console/applications", """
             \(HTML.field("application", "Id", value: try form?.value("application") ?? "", hint: """
             Part of every URL of its clients, such as shop. Letters, digits, - and _. Cannot be changed later.
-            """, attributes: "required maxlength=\"63\" pattern=\"[A-Za-z0-9][A-Za-z0-9_\\-]*\" title=\"Only letters, digits, - and _\" spellcheck=\"false\""))
+            """, attributes: """
+            required maxlength="63" pattern="[A-Za-z0-9][A-Za-z0-9_\\-]*" title="Only letters, digits, - and _" \
+            spellcheck="false"
+            """))
             \(HTML.field("name", "Name", value: try form?.value("name") ?? "", hint: "Users see it in mails and on pages."))
             <p><button>Create</button></p>
             """ as HTML))</section>

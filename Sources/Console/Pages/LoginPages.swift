@@ -142,12 +142,10 @@ extension Console {
                 ("Application", "<a href=\"\(consolePath("applications", application))\">\(application)</a>"),
                 ("User", user ?? "–"),
             ]
+            let tag = HTML.tag(Self.title(ofOutcome: outcome), outcome)
             let time = "\(HTML.moment(login["happened"]))\(Self.small(login["request"]))" as HTML
             return [
-                (
-                    "Outcome",
-                    "\(HTML.tag(Self.title(ofOutcome: outcome), outcome)) <small>\(login.integer("milliseconds")) ms</small>"
-                ),
+                ("Outcome", "\(tag) <small>\(login.integer("milliseconds")) ms</small>"),
                 ("Method", "\(methodTitle(kind)) <small>\(login.string("credential"))</small>"),
                 ("Reason", Self.reason(login, application)), ("Time and request", time),
             ] + (ofOneUser ? [] : shared) + [

@@ -101,7 +101,8 @@ extension Console {
             <p class="actions"><button name="do" value="preview">Preview</button>
             \("<button name=\"do\" value=\"save\" class=\"primary\">Save</button>", if: visit.role >= .editor)</p>
             <section id="preview" aria-live="polite" aria-label="Preview">\
-            \(draft.refusal?.alert { "\(MappingRows.named($0.text))" })\(draft.preview.map { Self.summary($0, table: draft.isJSON) })</section>
+            \(draft.refusal?.alert { "\(MappingRows.named($0.text))" })\
+            \(draft.preview.map { Self.summary($0, table: draft.isJSON) })</section>
             """
         )
         let none: HTML = "No mapping yet. Without one, a login writes no properties."

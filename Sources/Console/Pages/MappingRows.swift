@@ -178,7 +178,8 @@ struct MappingRows {
         return """
             <details><summary>Options: \(Self.words(entry))</summary>
             \(choice("sync", "Written", Self.syncs)) \(choice("type", "Read as", Self.types))
-            \(text("transform", "Transform", "list=\"transforms\" placeholder=\"such as trim, lowercase\"")) \(text("default", "Default"))
+            \(text("transform", "Transform", "list=\"transforms\" placeholder=\"such as trim, lowercase\"")) \
+            \(text("default", "Default"))
             \(choice("whenMissing", "When the profile lacks it", Self.absences))
             <label><input type="checkbox" name="required-\(property)" value="yes"\(" checked", if: isRequired)> \
             Required: without it the login fails</label></details>

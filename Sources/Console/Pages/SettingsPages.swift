@@ -237,7 +237,8 @@ extension Console {
             section: .applications,
             trail: Self.trail(of: place.application),
             content: """
-                \(HTML.warnings(stored?["warnings"]?.array?.compactMap(\.string) ?? []))\(refusal.map { settings.form.alert($0) })
+                \(HTML.warnings(stored?["warnings"]?.array?.compactMap(\.string) ?? []))\
+                \(refusal.map { settings.form.alert($0) })
                 \(verdict)
                 <div class="actions"><a class="button" href="\(mapping)">Mapping</a>
                 \(checking, if: stored != nil && visit.role == .editor)</div>

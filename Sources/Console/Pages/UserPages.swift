@@ -90,7 +90,8 @@ extension Console {
             trail: Self.trail(of: application),
             content: """
                 \(others, if: mayChange)
-                <form class="search" role="search"><label>Search by <select id="by" name="by">\(options)</select></label>
+                <form class="search" role="search">\
+                <label>Search by <select id="by" name="by">\(options)</select></label>
                 <label>for <input id="q" name="q" type="search" value="\(value)" spellcheck="false"></label>
                 \(selects)<button>Search</button></form>
                 \(mayChange && !found.items.isEmpty ? Self.choice(list, of: application, at: path, visit) : list)

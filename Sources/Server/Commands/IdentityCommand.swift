@@ -16,8 +16,8 @@ struct IdentityCommand: ParsableCommand {
         static let configuration = CommandConfiguration(
             abstract: "Give identities to users who are here already.",
             discussion: """
-                Each record has objectId or email, which name the user, and subject: the user's id at the provider. The \
-                next login with this identity then finds the user. Records whose user or identity does not fit are \
+                Each record has objectId or a confirmed email, which name the user, and subject: the user's id at the \
+                provider. The next login with this identity then finds the user. Records whose user or identity does not fit are \
                 refused with line and reason, and the command exits with 65. So are all records with the same subject, \
                 if they name several users. You can import the same file again.
 

@@ -26,29 +26,31 @@ extension Store {
         hashingBy hash: @escaping IdentityHasher
     ) async throws(Failure) -> ImportOutcome {
         try await translating(of: application) {
-            try await whileLocked {
+            try await repeatingAfterLocks {
                 try await tables(of: application).withTransaction { connection in
                     try await connection.stage(pairs, hashingBy: hash)
                     _ = try await connection.query(PairStatement.users(in: application))
                     if !isDryRun { _ = try await connection.query(PairStatement.lock(in: application)) }
                     for mark in PairStatement.marks(in: application) { _ = try await connection.query(mark) }
-                    if isDryRun {
-                        _ = try await connection.query(
-                            "update import_pairs set verdict = 'imported' where verdict is null"
-                        )
-                    } else {
-                        _ = try await connection.query(PairStatement.insertion(in: application))
-                        // The login of a new user may have created the identity meanwhile.
-                        _ = try await connection.query(PairStatement.owners(in: application))
-                    }
-                    return try await connection.outcome(of: pairs.count, besides: refused)
+                    let written = try await connection.query(
+                        isDryRun ? PairStatement.approval : PairStatement.insertion(in: application)
+                    )
+                    // The login of a new user may have created the identity meanwhile.
+                    _ = try await connection.query(PairStatement.owners(in: application))
+                    return try await connection.outcome(
+                        ofRowsIn: "import_pairs",
+                        records: pairs.count + refused.count,
+                        imported: written.affectedRows ?? 0,
+                        besides: refused,
+                        refusal: PairStatement.refusal
+                    )
                 }
             }
         }
     }
 
     /// Repeats a transaction, at most nine times, while another session holds a row that the transaction has to lock.
-    private func whileLocked<Value: Sendable>(_ body: () async throws -> Value) async throws -> Value {
+    private func repeatingAfterLocks<Value: Sendable>(_ body: () async throws -> Value) async throws -> Value {
         for attempt in 1...9 {
             do { return try await body() } catch let error as PostgresError where error.sqlState == "55P03" {
                 try await Task.sleep(for: .milliseconds(200 * attempt))
@@ -78,11 +80,7 @@ extension Store {
         var to: JSONObject = [
             "step": .string(step), "provider": .string(provider.text), "file": .string(Hexadecimal.encode(fileHash)),
         ]
-        if let counts {
-            to.append("imported", .integer(Int64(counts.imported)))
-            to.append("existing", .integer(Int64(counts.existing)))
-            to.append("refused", .integer(Int64(counts.refused)))
-        }
+        if let counts { to = JSONObject(to.members + counts.outcomes.members) }
         let record = AuditRecord("identity.import", in: application.id, to: .object(to))
         let tables = tables(of: application)
         try await transaction(in: tables) { try await tables.record([record], by: actor, with: $0) }
@@ -100,14 +98,9 @@ private enum PairStatement {
         """
         update import_pairs p
         set object_id = f.object_id,
-            verdict = case
-                when f.users = 0 then 'userUnknown'
-                when f.users > 1 then 'userAmbiguous'
-                when f.is_confirmed is not true then 'emailUnconfirmed'
-            end
+            verdict = case f.users when 0 then 'userUnknown' when 1 then null else 'userAmbiguous' end
         from (
-            select p.record, (array_agg(u.object_id))[1] as object_id, count(u.object_id) as users,
-                bool_and(u.email_verified) as is_confirmed
+            select p.record, (array_agg(u.object_id))[1] as object_id, count(u.object_id) as users
             from import_pairs p left join \(identifier: application.schema).users u on lower(u.email) = lower(p.email)
             where p.email is not null group by p.record
         ) f
@@ -120,12 +113,14 @@ private enum PairStatement {
         let schema = Statement.quoted(identifier: application.schema)
         return [
             """
-            update import_pairs p set verdict = coalesce(
-                (select case user_status when 'GUEST' then 'userIsGuest' end from \(unsafeRaw: schema).users u
-                 where u.object_id = p.object_id),
-                case when not exists (select from \(unsafeRaw: schema).users u where u.object_id = p.object_id)
-                    then 'userUnknown' end
-            ) where verdict is null
+            update import_pairs p set verdict = nullif(coalesce((
+                select case
+                    when u.user_status = 'GUEST' then 'userIsGuest'
+                    when p.email is null or u.email_verified and lower(u.email) = lower(p.email) then 'fits'
+                    else 'emailUnconfirmed'
+                end
+                from \(unsafeRaw: schema).users u where u.object_id = p.object_id
+            ), 'userUnknown'), 'fits') where verdict is null
             """,
             owners(in: application),
             """
@@ -137,8 +132,10 @@ private enum PairStatement {
             """
             update import_pairs p set verdict = 'userHasIdentity' where verdict is null and (
                 select true from (
-                    -- With statistics of an empty table, PostgreSQL would read all identities of the app. OFFSET prevents that.
-                    select provider, provider_app from \(unsafeRaw: schema).identities where object_id = p.object_id offset 0
+                    -- OFFSET makes PostgreSQL look the user up. With the statistics of an empty table it would read all
+                    -- identities of the app instead.
+                    select provider, provider_app from \(unsafeRaw: schema).identities
+                    where object_id = p.object_id offset 0
                 ) i
                 where i.provider = p.provider and i.provider_app = p.provider_app limit 1
             )
@@ -176,6 +173,9 @@ private enum PairStatement {
         """
     }
 
+    /// Marks the rows that an import would write.
+    static let approval: Statement = "update import_pairs set verdict = 'imported' where verdict is null"
+
     /// Returns the statement that inserts the identities, and marks their rows.
     static func insertion(in application: Application) -> Statement {
         """
@@ -186,8 +186,24 @@ private enum PairStatement {
             returning provider, provider_app, subject
         )
         update import_pairs p set verdict = 'imported' from fresh f
-        where p.verdict is null and f.provider = p.provider and f.provider_app = p.provider_app and f.subject = p.subject
+        where p.verdict is null
+            and f.provider = p.provider and f.provider_app = p.provider_app and f.subject = p.subject
         """
+    }
+
+    /// Returns the reason and the message for a verdict that refuses a row.
+    static func refusal(_ verdict: String?) -> (reason: String, message: String) {
+        switch verdict {
+        case "userUnknown"?: ("userUnknown", "no user has its objectId or e-mail")
+        case "userAmbiguous"?: ("userAmbiguous", "several users have its e-mail: name the user by objectId")
+        case "emailUnconfirmed"?:
+            ("emailUnconfirmed", "its user has not confirmed the e-mail: name the user by objectId")
+        case "userIsGuest"?: ("userIsGuest", "its user is a guest, who gets identities by a login only")
+        case "identityBanned"?:
+            ("identityBanned", "its identity is banned: a disabled user was erased here; lift the ban to let it in")
+        case "userHasIdentity"?: ("userHasIdentity", "its user has another identity of this provider")
+        default: ("identityTaken", "another user has its identity already")
+        }
     }
 }
 
@@ -221,45 +237,5 @@ extension PostgresConnection {
             columns: ["record", "line", "object_id", "email", "provider", "provider_app", "subject", "hash"]
         )
         _ = try await query("analyze import_pairs")
-    }
-
-    /// Returns the outcome of a batch, from the verdicts on its rows.
-    ///
-    /// - Throws: `internal` if a record has no outcome.
-    fileprivate func outcome(of count: Int, besides refused: [ImportRefusal]) async throws -> ImportOutcome {
-        let result = try await query(
-            "select record, line, verdict from import_pairs where verdict is distinct from 'imported' order by record"
-        )
-        var outcome = ImportOutcome()
-        outcome.refusals = refused
-        for (record, line, verdict) in try result.all(Int.self, Int.self, String?.self) {
-            if verdict == "existing" {
-                outcome.existing.insert(record)
-                continue
-            }
-            let (reason, message) = Self.refusal(verdict)
-            outcome.refusals.append(ImportRefusal(record: record, line: line, reason: reason, message: message))
-        }
-        let imported = try await query("select count(*) from import_pairs where verdict = 'imported'").first(Int.self)
-        outcome.counts.records = count + refused.count
-        outcome.counts.imported = imported ?? 0
-        outcome.counts.existing = outcome.existing.count
-        outcome.counts.refused = outcome.refusals.count
-        guard outcome.counts.areWhole else { throw Failure.sumsDisagree(outcome.counts) }
-        return outcome
-    }
-
-    private static func refusal(_ verdict: String?) -> (reason: String, message: String) {
-        switch verdict {
-        case "userUnknown"?: ("userUnknown", "no user has its objectId or e-mail")
-        case "userAmbiguous"?: ("userAmbiguous", "several users have its e-mail: name the user by objectId")
-        case "emailUnconfirmed"?:
-            ("emailUnconfirmed", "its user has not confirmed the e-mail: name the user by objectId")
-        case "userIsGuest"?: ("userIsGuest", "its user is a guest, who gets identities by a login only")
-        case "identityBanned"?:
-            ("identityBanned", "its identity is banned: a disabled user was erased here; lift the ban to let it in")
-        case "userHasIdentity"?: ("userHasIdentity", "its user has another identity of this provider")
-        default: ("identityTaken", "another user has its identity already")
-        }
     }
 }

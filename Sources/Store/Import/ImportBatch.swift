@@ -1,4 +1,5 @@
 package import Domain
+package import Encodings
 
 /// A user of another system, to be imported.
 package struct ImportRow: Sendable {
@@ -109,6 +110,14 @@ package struct ImportCounts: Sendable, Equatable {
 
     /// Whether every processed record has an outcome.
     package var areWhole: Bool { records == imported + existing + refused }
+
+    /// The outcomes as `{"imported", "existing", "refused"}`.
+    package var outcomes: JSONObject {
+        [
+            "imported": .integer(Int64(imported)), "existing": .integer(Int64(existing)),
+            "refused": .integer(Int64(refused)),
+        ]
+    }
 
     package static func + (left: ImportCounts, right: ImportCounts) -> ImportCounts {
         var sum = left

@@ -234,11 +234,7 @@ extension ImportKey {
         var to: JSONObject = [
             "step": .string(step), "source": .string(source), "file": .string(Hexadecimal.encode(fileHash)),
         ]
-        if let counts {
-            to.append("imported", .integer(Int64(counts.imported)))
-            to.append("existing", .integer(Int64(counts.existing)))
-            to.append("refused", .integer(Int64(counts.refused)))
-        }
+        if let counts { to = JSONObject(to.members + counts.outcomes.members) }
         return AuditRecord("user.import", in: application, to: .object(to))
     }
 }

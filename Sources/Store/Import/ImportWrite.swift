@@ -318,29 +318,55 @@ extension PostgresConnection {
         return lacks
     }
 
-    /// Returns the outcome of a batch, from the verdicts on its rows.
+    /// Returns the outcome of records, from the verdicts on the rows of a temporary table.
     ///
-    /// - Throws: `internal` if a record has no outcome; the batch is not committed then.
-    fileprivate func outcome(of batch: ImportBatch, imported: Int) async throws -> ImportOutcome {
+    /// - Parameters:
+    ///   - table: The table, with the columns `record`, `line` and `verdict`.
+    ///   - records: The number of records, with those that were refused before.
+    ///   - imported: The number of rows that were written.
+    ///   - refused: The records that were refused before.
+    ///   - refusal: The reason and the message for a verdict that refuses a row.
+    /// - Returns: The outcome.
+    /// - Throws: `internal` if a record has no outcome; the transaction is not committed then.
+    func outcome(
+        ofRowsIn table: String,
+        records: Int,
+        imported: Int,
+        besides refused: [ImportRefusal],
+        refusal: (String?) -> (reason: String, message: String)
+    ) async throws -> ImportOutcome {
         let result = try await query(
-            "select record, line, verdict from import_rows where verdict is distinct from 'imported' order by record"
+            """
+            select record, line, verdict from \(identifier: table)
+            where verdict is distinct from 'imported' order by record
+            """
         )
         var outcome = ImportOutcome()
-        outcome.refusals = batch.refusals
+        outcome.refusals = refused
         for (record, line, verdict) in try result.all(Int.self, Int.self, String?.self) {
             if verdict == "existing" {
                 outcome.existing.insert(record)
                 continue
             }
-            let (reason, message) = Self.refusal(verdict)
+            let (reason, message) = refusal(verdict)
             outcome.refusals.append(ImportRefusal(record: record, line: line, reason: reason, message: message))
         }
-        outcome.counts.records = batch.through - batch.before
+        outcome.counts.records = records
         outcome.counts.imported = imported
         outcome.counts.existing = outcome.existing.count
         outcome.counts.refused = outcome.refusals.count
         guard outcome.counts.areWhole else { throw Failure.sumsDisagree(outcome.counts) }
         return outcome
+    }
+
+    fileprivate func outcome(of batch: ImportBatch, imported: Int) async throws -> ImportOutcome {
+        try await outcome(
+            ofRowsIn: "import_rows",
+            records: batch.through - batch.before,
+            imported: imported,
+            besides: batch.refusals,
+            refusal: Self.refusal
+        )
     }
 
     private static func refusal(_ verdict: String?) -> (reason: String, message: String) {

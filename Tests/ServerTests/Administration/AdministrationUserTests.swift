@@ -44,6 +44,31 @@ struct AdministrationUserTests {
         try await deployment.admin(.viewer).all("\(Self.users)?\(query)").compactMap { $0["objectId"]?.string }
     }
 
+    @Test("an imported identity logs in as its user, and a body that cannot be read is refused with all problems")
+    func importedIdentity() async throws {
+        let visitor = try await deployment.newcomer()
+        let id = UUID().uuidString
+        try await deployment.database.psql(
+            "insert into demo.users (object_id, email) values ('\(id)', 'here@example.com')"
+        )
+        let path = "applications/demo/identityImports"
+        let file = #""file": "objectId,subject\n\#(id),\#(visitor.id)\n""#
+        let owner = try await deployment.admin(.owner)
+        let reply = try await owner.send("POST", path, #"{"provider": "facebook", "app": "1234567890", \#(file)}"#)
+        #expect(reply.status == 200 && JSON.object(reply.text)?["imported"]?.integer == 1, "\(reply.text)")
+        #expect(try await deployment.loggedIn(visitor).objectID == id)
+        for (body, place) in [
+            (#"{"provider": "facebook"}"#, "/file"), (#"{\#(file)}"#, "/provider"),
+            (#"{"provider": "facebook", "app": "a b", \#(file)}"#, "/app"),
+            (#"{"provider": "facebook", "format": "xml", \#(file)}"#, "/format"),
+            (#"{"provider": "facebook", "idsOf": "nowhere", \#(file)}"#, "/idsOf"),
+            (#"{"provider": "facebook", "apps": {}, \#(file)}"#, "/apps"),
+        ] {
+            let reply = try await owner.send("POST", path, body)
+            #expect(reply.status == 400 && reply.text.contains(#""\#(place)""#), "\(body): \(reply.text)")
+        }
+    }
+
     @Test("users with equal values are found as groups, page by page, with what tells them apart")
     func duplicates() async throws {
         var ids: [String] = []

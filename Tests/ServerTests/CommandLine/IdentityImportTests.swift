@@ -106,6 +106,50 @@ struct IdentityImportTests {
         }
     }
 
+    @Test("more records than one batch: a user of an earlier batch is known, and a locked user is waited for")
+    func batches() async throws {
+        try await withUsers { ann, database, file in
+            try await database.psql(
+                """
+                insert into demo.users (object_id, email)
+                select ('00000000-0000-4000-8000-' || lpad(g::text, 12, '0'))::uuid, 'u' || g || '@example.com'
+                from generate_series(1, 1100) g
+                """
+            )
+            func row(_ number: Int, _ subject: Int) -> String {
+                let digits = String(number)
+                return
+                    "00000000-0000-4000-8000-\(String(repeating: "0", count: 12 - digits.count))\(digits),\(subject)\n"
+            }
+            let text = "objectId,subject\n" + (1...1100).map { row($0, 1000 + $0) }.joined() + row(1, 9999)
+            let command = Self.command.replacing("FILE", with: try file(text))
+            func sum(isDryRun: Bool) -> JSONObject? {
+                JSON.object(
+                    #"{"dryRun": \#(isDryRun), "records": 1101, "imported": 1100, "existing": 0, "refused": 1}"#
+                )
+            }
+            let dry = try await ann.run(command + " --dry-run")
+            #expect(JSON.object(dry.standardOutput) == sum(isDryRun: true), "\(dry.standardOutput)")
+            let waiting = """
+                select xact_start from pg_stat_activity
+                where wait_event_type = 'Lock' and query like '%import_pairs%' and datname = current_database()
+                """
+            let lock = "select from demo.users where object_id = '00000000-0000-4000-8000-000000000500' for update"
+            let run = try await database.whileLocked(lock) { unlock in
+                async let run = ann.run(command)
+                var attempts: Set<String> = []
+                try await eventually("the batch is written again", within: .seconds(60)) {
+                    attempts.formUnion(try await database.psql(waiting).compactMap { $0[0] })
+                    return attempts.count > 1
+                }
+                try await unlock()
+                return try await run
+            }
+            #expect(JSON.object(run.standardOutput) == sum(isDryRun: false), "\(run.standardError)")
+            #expect(run.standardError.contains("Line 1102: an earlier record has the same user"))
+        }
+    }
+
     @Test("takes lines of JSON with the former system's ids, and refuses a banned identity")
     func formerIDs() async throws {
         try await withUsers { ann, database, file in
@@ -130,6 +174,21 @@ struct IdentityImportTests {
             )
             #expect(again.exitStatus == .exited(65))
             #expect(again.standardError.contains("is banned"), "\(again.standardError)")
+        }
+    }
+
+    @Test(
+        "a CSV file without the columns of a pair is refused as a whole",
+        arguments: ["subject\n1\n", "objectId,Subject\n1,2\n", "0F3C2A5E-6D1B-4C8A-9E7F-000000000007,7\nx,8\n"]
+    )
+    func columns(text: String) async throws {
+        try await withUsers { ann, database, file in
+            let run = try await ann.run(Self.command.replacing("FILE", with: try file(text)))
+            #expect(run.exitStatus != .exited(0) && run.standardError.contains("The header of the file must name"))
+            #expect(
+                try await database.psql("select count(*) from federation.audit_log where action = 'identity.import'")
+                    == [["0"]]
+            )
         }
     }
 
