@@ -39,15 +39,15 @@ create table if not exists federation.schema_versions (
 do $body$
 begin
     if to_regprocedure('federation.schema_version()') is not null then
-        if federation.schema_version() > 15 then
-            raise exception 'the database has version % of the schema, newer than version 15 of this program: '
+        if federation.schema_version() > 16 then
+            raise exception 'the database has version % of the schema, newer than version 16 of this program: '
                 'use the newer program', federation.schema_version();
         end if;
     end if;
 end
 $body$;
 
-create or replace function federation.schema_version() returns integer language sql immutable as 'select 15';
+create or replace function federation.schema_version() returns integer language sql immutable as 'select 16';
 
 -- The next three functions add a column, an index or a trigger unless it exists. IF NOT EXISTS and OR REPLACE are
 -- avoided, since they lock the table before they check whether the object exists. Logins would wait for that lock, and
@@ -921,7 +921,8 @@ declare
     sessions constant text := format('%I.sessions', schema_name);
     single_use_kinds constant text :=
         $$kind in ('nonce', 'state', 'loginCode', 'idToken', 'ended', 'banned', 'code', 'noChallenge', 'pendingSignIn')$$;
-    email_proof_purposes constant text := $$purpose in ('passwordReset', 'confirmation', 'reversal')$$;
+    email_proof_purposes constant text :=
+        $$purpose in ('passwordReset', 'confirmation', 'reversal', 'mergeReversal', 'claim')$$;
     -- The table that foreign keys to a user refer to; for an adopted table, with the column in parentheses.
     users text := format('%I.users', schema_name);
     added regclass;
@@ -1130,9 +1131,9 @@ begin
     end if;
 
     -- Links in mails. `token_hash` is the SHA-256 of the link's token. A user who presents the token reads the mail of
-    -- the address `email`. A link is single-use, and valid only while the user still has that address. A reversal link
-    -- is an exception: it is valid whatever address the user has by then. It reverses all changes of the account since
-    -- the time `created`.
+    -- the address `email`. A link is single-use, and valid only while the user still has that address. Two kinds of
+    -- links are valid whatever address the user has by then: `reversal` reverses all changes of the account since the
+    -- time `created`, and `mergeReversal` undoes a merge.
     execute format($ddl$
         create table if not exists %1$I.email_proofs (
             token_hash bytea primary key check (octet_length(token_hash) = 32),
@@ -1147,7 +1148,7 @@ begin
     if (
         select pg_get_constraintdef(oid) from pg_constraint
         where conrelid = format('%I.email_proofs', schema_name)::regclass and conname = 'email_proofs_purpose_check'
-    ) not like '%reversal%' then
+    ) not like '%mergeReversal%' then
         execute format(
             'alter table %I.email_proofs drop constraint email_proofs_purpose_check, add constraint email_proofs_purpose_check check (%s)',
             schema_name, email_proof_purposes
@@ -1159,6 +1160,9 @@ begin
     -- Whether the link only confirms the address and sets no password, since the holder of the link may not be able to
     -- read the mail.
     perform federation.add_column(format('%I.email_proofs', schema_name), 'only_confirms', 'boolean not null default false');
+    -- The other user of a link about two users: for `mergeReversal` the user who was merged, for `claim` the user whose
+    -- login caused the mail. NULL for other links.
+    perform federation.add_column(format('%I.email_proofs', schema_name), 'other_user', 'uuid');
     if to_regclass(format('%I.email_proofs_object_id', schema_name)) is null then
         execute format('create index email_proofs_object_id on %I.email_proofs (object_id)', schema_name);
     end if;
@@ -1337,6 +1341,33 @@ begin
         execute format('create index user_roles_role on %I.user_roles (role)', schema_name);
     end if;
 
+    -- Users who were merged into others. `object_id` is the id of the merged user, who has no row in `users` any more.
+    -- Until `expires`, servers that ask for that id learn the id of the survivor. `record` is what undoes the merge: both
+    -- users as they were before it, encrypted by AES-256-GCM with the master key record_key_id, and bound to the
+    -- application, the merged user and the column. It is NULL once the merge cannot be undone any more.
+    execute format($ddl$
+        create table if not exists %1$I.merged_users (
+            object_id uuid primary key,
+            survivor uuid not null references %2$s on delete cascade,
+            merged timestamptz not null default now(),
+            undo_until timestamptz not null,
+            expires timestamptz not null,
+            record bytea,
+            record_key_id text
+        )$ddl$, schema_name, users);
+    if to_regclass(format('%I.merged_users_survivor', schema_name)) is null then
+        execute format('create index merged_users_survivor on %I.merged_users (survivor)', schema_name);
+    end if;
+    if to_regclass(format('%I.merged_users_expires', schema_name)) is null then
+        execute format('create index merged_users_expires on %I.merged_users (expires)', schema_name);
+    end if;
+    -- The records of merges that cannot be undone any more are found by this index, and also by their master key.
+    if to_regclass(format('%I.merged_users_record', schema_name)) is null then
+        execute format(
+            'create index merged_users_record on %I.merged_users (undo_until) where record_key_id is not null', schema_name
+        );
+    end if;
+
     -- Single-use values, and other values that are stored until they expire. `hash` is the SHA-256 of the value, unless
     -- stated otherwise. The kinds are:
     -- - `loginCode`: a login code that was issued. `owner` is the federation.identity_hash of its identity. `payload`
@@ -1413,7 +1444,7 @@ begin
         for attempt in 1..20 loop
             perform set_config('client_min_messages', 'warning', true), set_config('lock_timeout', '60s', true);
             perform pg_advisory_xact_lock(hashtextextended('federation schema', 0));
-            if federation.schema_version() <> 15 then
+            if federation.schema_version() <> 16 then
                 raise exception 'another program has migrated to another version meanwhile: '
                     'migrate with the newest program';
             end if;
@@ -1451,7 +1482,7 @@ set local lock_timeout = '60s';
 select pg_advisory_xact_lock(hashtextextended('federation schema', 0));
 do $body$
 begin
-    if federation.schema_version() <> 15 then
+    if federation.schema_version() <> 16 then
         raise exception 'another program has migrated to another version meanwhile: migrate with the newest program';
     end if;
 end
@@ -1576,7 +1607,7 @@ end
 $body$;
 
 insert into federation.schema_versions (version)
-values (1), (2), (3), (4), (5), (6), (7), (8), (9), (10), (11), (12), (13), (14), (15)
+values (1), (2), (3), (4), (5), (6), (7), (8), (9), (10), (11), (12), (13), (14), (15), (16)
 on conflict do nothing;
 
 commit;

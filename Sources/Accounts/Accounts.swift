@@ -16,11 +16,6 @@ extension Failure {
         "The login name or the password is wrong. If you have forgotten the password, request a link to set a new one."
     )
 
-    package static let linkInvalid = Failure(
-        .linkInvalid,
-        "This link has been used, has expired, or is not complete. Request another mail."
-    )
-
     package static let serverKeyRequired = Failure(
         .serverKeyRequired,
         "This request is for servers only. It needs a server key."

@@ -37,6 +37,9 @@ package struct UseCases: Sendable {
     package let passwordReset: PasswordReset
     package let confirmation: EmailConfirmation
     package let reversal: ChangeReversal
+    package let merges: AccountMerges
+    package let ownMerges: OwnMerges
+    package let claims: MailedClaims
     // Callbacks of providers.
     package let deauthorizations: Deauthorizations
     package let deletions: DeletionRequests
@@ -180,7 +183,8 @@ package struct UseCases: Sendable {
             random: random,
             banKey: banKey,
             pendings: pendings,
-            admission: admission
+            admission: admission,
+            claims: ClaimOffers(store: store, links: links, logger: logger)
         )
         secondFactor = SecondFactor(
             store: store,
@@ -325,6 +329,20 @@ package struct UseCases: Sendable {
             revoker: revoker,
             events: events,
             limits: limits
+        )
+        merges = AccountMerges(
+            store: store,
+            masterKeys: masterKeys,
+            notices: notices,
+            events: events
+        )
+        ownMerges = OwnMerges(sessions: sessions, merges: merges)
+        claims = MailedClaims(
+            store: store,
+            verifier: verifier,
+            resets: passwordReset,
+            merges: merges,
+            events: events
         )
         registrations = Registrations(
             store: store,

@@ -154,6 +154,20 @@ package struct Administration: Sendable {
             limits: Limits(),
             random: random
         )
+        let merges = AccountMerges(
+            store: store,
+            masterKeys: masterKeys,
+            // A mail about a merge has a link.
+            notices: Notices(
+                store: store,
+                queue: queue,
+                links: links,
+                attempts: attempts,
+                limits: Limits(),
+                random: random
+            ),
+            events: EventLog(pseudonyms: Pseudonyms(masterKeys.current))
+        )
         users = UserAdministration(
             store: store,
             kinds: kinds,
@@ -161,6 +175,7 @@ package struct Administration: Sendable {
             banKey: banKey,
             hints: FactorHints(masterKeys: masterKeys),
             notices: Notices(store: store, queue: queue, attempts: attempts, limits: Limits(), random: random),
+            merges: merges,
             links: links,
             creation: UserCreation(
                 store: store,

@@ -17,6 +17,7 @@ package struct UserAdministration: Sendable {
     let banKey: BanKey
     let hints: FactorHints
     let notices: Notices
+    let merges: AccountMerges
     let links: MailedLinks
     let creation: UserCreation
     let clock: WallClock
@@ -343,8 +344,7 @@ package struct UserAdministration: Sendable {
     }
 
     func storedUser(_ id: String, of owner: Application) async throws(Failure) -> StoredUser {
-        guard let id = ObjectID(id), let stored = try await store.storedUser(id, of: owner) else { throw .noSuchUser }
-        return stored
+        try await store.existingUser(ObjectID(id), of: owner)
     }
 
     private func factors(of stored: StoredUser, in owner: Application) -> [Factor] {

@@ -11,6 +11,8 @@ package import Store
 /// The object is immutable, at one revision of the application.
 package final class LoadedApplication: Sendable {
     package let application: Application
+    /// The time at which the application was created here, in milliseconds since 1970 UTC.
+    package let created: Int64
     package let storedMappings: [ProviderName: Mapping]
     /// The configured providers whose configuration can be read.
     private let providers: [ProviderName: any Provider]
@@ -82,6 +84,7 @@ package final class LoadedApplication: Sendable {
             settings: settings,
             properties: stored.properties
         )
+        created = stored.created
         self.providers = providers
         self.kinds = kinds
         storedMappings = mappings

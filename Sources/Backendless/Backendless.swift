@@ -115,6 +115,7 @@ package struct Backendless: ClientProtocol {
         SecondFactorRoutes(secondFactor: useCases.secondFactor, ownFactors: useCases.ownFactors)
             .mount(on: passwords)
         RegistrationRoutes(registrations: useCases.registrations).mount(on: routes.counting(.registration))
+        MergeRoutes(merges: useCases.ownMerges).mount(on: passwords)
         PasswordMailRoutes(
             passwordReset: useCases.passwordReset,
             confirmation: useCases.confirmation,

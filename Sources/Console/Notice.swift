@@ -8,7 +8,7 @@ enum Notice: String {
     case saved, savedWithWarnings, made, applied, declared, dropped, renamed, revoked, ended, removed, enrolled
     case roleGiven, roleTaken, roleChanged, rolledBack
     case disabled, enabled, signedOut, refreshed, mailed, unlinked, erased
-    case userMade, userMadeAndMailed
+    case userMade, userMadeAndMailed, merged, unmerged
 
     /// The name of the query parameter with the name of the message.
     static let field = "done"
@@ -37,6 +37,8 @@ enum Notice: String {
         case .mailed: "The mail is queued and will be sent shortly."
         case .unlinked: "The identity is unlinked."
         case .erased: "The user is erased."
+        case .merged: "The other user is a part of this one now."
+        case .unmerged: "The merge is undone. This user exists again."
         case .userMade: "The user is created."
         case .userMadeAndMailed: "The user is created. A mail with a link to choose a password will be sent shortly."
         }

@@ -28,6 +28,8 @@ package struct ApplicationSettings: Sendable, Equatable {
     package var sessionLimitBehavior = SessionLimitBehavior.endOldest
     /// Days for which the identities of a disabled user stay banned after the user is erased, 0 to 3650.
     package var banDays: Int64 = 730
+    /// Days for which a server that asks for a merged user learns who survived the merge, 7 to 3650.
+    package var mergedUserDays: Int64 = 365
     /// The rules for new passwords.
     package var passwords = PasswordRules()
     /// Whether a user must log in again, or enter the password, before changing the password or the e-mail address.
@@ -53,6 +55,8 @@ package struct ApplicationSettings: Sendable, Equatable {
     package var hostNames: [String] = []
     /// Whether clients may create users.
     package var newUsers = NewUsers.open
+    /// Which accounts a new user of a provider may claim by mail.
+    package var accountClaims = AccountClaims.off
     /// The settings for registration without a provider: users create an account with a password, or log in as guests.
     package var registration = Registration()
     /// The names of the roles that can be given to users, besides the built-in roles.
@@ -172,6 +176,17 @@ extension ApplicationSettings {
                 """
             ),
             Field(
+                "accountClaims",
+                \.accountClaims,
+                .word,
+                "Claims of older accounts by mail",
+                """
+                When a first login by a provider brings the e-mail address of an account, a mail to this address \
+                offers to make both one. off: never. imported: for accounts that are older than the application \
+                here, or that nobody has logged in to yet. all: for every account.
+                """
+            ),
+            Field(
                 "registration",
                 \.registration,
                 .object(Registration.description),
@@ -253,6 +268,16 @@ extension ApplicationSettings {
                 """
                 Days that the identities of a disabled user stay banned after the user is erased. 0: not at all. A \
                 change applies to later erasures.
+                """
+            ),
+            Field(
+                "mergedUserDays",
+                \.mergedUserDays,
+                .integer(7...3650, "days"),
+                "Days that a merged user's id is known",
+                """
+                Days for which a server that asks for the id of a merged user learns the id of the user who survived \
+                the merge. A change applies to later merges.
                 """
             ),
         ]

@@ -52,6 +52,10 @@ package enum EmailTokenPurpose: String, Sendable {
     case confirmation
     /// Reverses a change of an account; the link goes to the e-mail address that the account had before.
     case reversal
+    /// Undoes a merge of two users; the link goes to the addresses of both.
+    case mergeReversal
+    /// Makes an account one with that of a new user, who logged in by a provider and brought the account's address.
+    case claim
 
     /// The number of seconds around a change of an account in which other changes count as suspect: three days.
     ///
@@ -66,6 +70,8 @@ package enum EmailTokenPurpose: String, Sendable {
         case .passwordReset: "reset-password"
         case .confirmation: "confirm-email"
         case .reversal: "undo-change"
+        case .mergeReversal: "undo-merge"
+        case .claim: "connect-accounts"
         }
     }
 
@@ -73,8 +79,8 @@ package enum EmailTokenPurpose: String, Sendable {
     package var seconds: Int {
         switch self {
         case .passwordReset: 1800
-        case .confirmation: 172_800
-        case .reversal: 604_800
+        case .confirmation, .claim: 172_800
+        case .reversal, .mergeReversal: 604_800
         }
     }
 }

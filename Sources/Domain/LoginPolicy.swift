@@ -55,6 +55,16 @@ package enum APIKeyRight: String, Sendable, CaseIterable {
     case findByRole
 }
 
+/// Which accounts a new user may claim, after a first login by a provider that gave the account's e-mail address.
+///
+/// A mail to that address offers to make both accounts one. The address alone never does (decision D6).
+package enum AccountClaims: String, Sendable, CaseIterable {
+    case off
+    /// Accounts that are older than the application here, and accounts that nobody has logged in to yet.
+    case imported
+    case all
+}
+
 /// What a login does when the user already has as many sessions as are allowed.
 package enum SessionLimitBehavior: String, Sendable, CaseIterable {
     /// The oldest sessions are revoked.

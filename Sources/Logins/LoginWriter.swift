@@ -18,6 +18,7 @@ package struct LoginWriter: Sendable {
     let banKey: BanKey
     let pendings: PendingLogins
     let admission: Admission
+    let claims: ClaimOffers
 
     package init(
         store: Store,
@@ -25,7 +26,8 @@ package struct LoginWriter: Sendable {
         random: RandomSource,
         banKey: BanKey,
         pendings: PendingLogins,
-        admission: Admission
+        admission: Admission,
+        claims: ClaimOffers
     ) {
         self.store = store
         self.masterKeys = masterKeys
@@ -33,6 +35,7 @@ package struct LoginWriter: Sendable {
         self.banKey = banKey
         self.pendings = pendings
         self.admission = admission
+        self.claims = claims
     }
 
     /// Maps the profile of an authenticated user and writes the identity, the user and the session.
@@ -59,7 +62,10 @@ package struct LoginWriter: Sendable {
             throw try await putOff(error, login, guest: guest, since: began, in: attempt)
         }
         return written.map { written in
-            LoginResult(
+            if written.created {
+                claims.offer(to: written.user, of: attempt.request.provider, in: attempt.loaded)
+            }
+            return LoginResult(
                 user: written.user,
                 token: session,
                 created: written.created,

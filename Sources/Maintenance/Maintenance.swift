@@ -288,6 +288,11 @@ package struct Maintenance: Sendable {
                     report.purged[expired, default: 0] += count.rows
                     isDone = isDone && count.isDone
                 }
+                let merges = try await repeated { () throws(Failure) in
+                    try await store.forgetMerges(of: application, limit: Self.rowsAtOnce)
+                }
+                report.merges += merges.rows
+                isDone = isDone && merges.isDone
                 let keeping = loaded.providersWithTokens.map(\.name)
                 if !keeping.isEmpty {
                     let ended = try await repeated { () throws(Failure) in

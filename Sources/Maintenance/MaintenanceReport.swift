@@ -22,6 +22,8 @@ struct MaintenanceReport: Sendable {
     var sessions = 0
     /// The number of purged guests, all of whom had no session left.
     var guests = 0
+    /// The number of merges of users that became final or were forgotten.
+    var merges = 0
     /// The number of rows that were purged from the log of logins.
     var logins = 0
     /// The number of providers' access tokens that were deleted, since they were useless or no longer to be kept.
@@ -59,6 +61,7 @@ struct MaintenanceReport: Sendable {
         left += other.left
         sessions += other.sessions
         guests += other.guests
+        merges += other.merges
         logins += other.logins
         forgotten += other.forgotten
         erased += other.erased
@@ -82,7 +85,7 @@ struct MaintenanceReport: Sendable {
         }
         var removed: [(String, Int)] = [
             ("sessions", sessions), ("guests", guests), ("logins", logins), ("tokens", forgotten),
-            ("erased_users", erased),
+            ("erased_users", erased), ("merges", merges),
         ]
         for (expired, number) in purged { removed.append((expired.name, number)) }
         for (what, number) in removed where number > 0 {
@@ -109,6 +112,7 @@ struct MaintenanceReport: Sendable {
         add("singleUsesRemoved", purged[.singleUses])
         add("mailsRemoved", purged[.mails])
         add("guestsRemoved", guests)
+        add("mergesFinal", merges)
         add("loginsRemoved", logins)
         guard failures.isEmpty else {
             for (reason, number) in failures { metadata[reason] = "\(number)" }

@@ -4,13 +4,15 @@
 package enum PageText: String, Sendable, CaseIterable {
     // Titles.
     case login, choosePassword, passwordIsSet, confirmAddress, addressIsConfirmed, takeAccountBack, accountIsBack
+    case separateAccounts, accountsAreTwo, connectAccounts, accountsConnected, notConnected
     case failed, secondFactor, setUpSecondFactor, recoveryCodes, deletion, invitation, accountIsOpen
 
     // The pages behind mailed links.
     case chooseNewPassword, newPassword, minLength, noGuessedPassword, wordsMakePasswords, emailAddress
     case loginName, keepIdentities, setPassword, logInWithNewPassword, somebodyHasAccount, knownPassword
     case thisIsMyAccount, orSetNewPassword, accountBecomesYours, setPasswordAndConfirm, logInNow, accountComesBack
-    case takeBack, addressCountsAgain, identityIsLost, showSecondFactorToo
+    case takeBack, addressCountsAgain, identityIsLost, showSecondFactorToo, accountsBecomeTwo, separate, logInToEither
+    case somebodyLoggedIn, accountsBecomeOne, passwordOrGone, connect, wasNotMe, accountsStay, logInToOlder
 
     // The page of an invitation.
     case invites, byPassword, openAccount, inTheApp, invitationCode, accountOpened, confirmationIsSent

@@ -57,6 +57,9 @@ package struct MasterKey: Sendable {
         /// Creates the place of an encrypted value that was read from the database.
         package init(of value: EncryptedValue) { self.init(value.column, of: value.application, value.key) }
 
+        /// Creates the place of an encrypted value that is to be written to a row.
+        init(of row: EncryptedValue.Row) { self.init(row.column, of: row.application, row.key) }
+
         private init(option: String, at provider: ProviderName, of application: ApplicationID) {
             (table, self.application) = ("provider_settings", application.text)
             (row, column) = (provider.text, "options/\(option)")

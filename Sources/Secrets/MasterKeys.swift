@@ -29,4 +29,13 @@ package struct MasterKeys: Sendable {
     package func open(_ encrypted: EncryptedSecret, at place: MasterKey.Place) -> Secret? {
         ([current] + previous).first { $0.id == encrypted.keyID }?.open(encrypted.bytes, at: place)
     }
+
+    /// Returns the cipher for a transaction that moves encrypted values between rows of an application.
+    package func cipher(of application: ApplicationID) -> ColumnCipher {
+        ColumnCipher(of: application) {
+            open($0.secret, at: MasterKey.Place(of: $0))
+        } encrypt: {
+            encrypt($0, for: MasterKey.Place(of: $1))
+        }
+    }
 }

@@ -17,6 +17,11 @@ package struct LinkedAccount: Sendable {
     package let hasPassword: Bool
     /// Whether the link sets a new password.
     package let setsPassword: Bool
+    /// Whether the address was confirmed before the link was opened.
+    package let isConfirmed: Bool
+    /// The displayed names of the providers by which the new user logs in, if the link makes the account one with that
+    /// of a new user; else empty.
+    package let providersOfNewcomer: [String]
     /// What the page shows to ask for a second factor; nil if the link sets no password or requires no factor.
     package let question: LinkFactorQuestion?
 }
@@ -70,14 +75,33 @@ package struct PasswordReset: Sendable {
         let (hash, emailToken) = try await emailToken(by: token, for: purpose, in: loaded)
         let link = LinkFactors.Link(hash: hash, token: emailToken, purpose: purpose)
         let login = try await login(by: emailToken, in: loaded)
+        let user = try await store.storedUser(emailToken.user, of: loaded.application)?.user
+        var providers: [String] = []
+        if purpose == .claim { providers = try await self.providers(ofNewcomer: emailToken.other, in: loaded) }
         return LinkedAccount(
             email: emailToken.email,
             login: login.email == nil ? login.text : nil,
             hasIdentities: try await store.hasIdentities(emailToken.user, in: loaded.application),
             hasPassword: try await store.password(of: emailToken.user, in: loaded.application) != nil,
             setsPassword: !emailToken.onlyConfirms,
+            isConfirmed: user?.emailVerified ?? false,
+            providersOfNewcomer: providers,
             question: emailToken.onlyConfirms ? nil : try await factors.question(of: link, wish, in: loaded)
         )
+    }
+
+    /// Returns the displayed names of the providers by which a new user logs in who may claim an account.
+    ///
+    /// - Throws: `link_invalid` if the new user has been erased, merged or disabled meanwhile.
+    private func providers(
+        ofNewcomer newcomer: ObjectID?,
+        in loaded: LoadedApplication
+    ) async throws(Failure) -> [String] {
+        guard let newcomer, let stored = try await store.storedUser(newcomer, of: loaded.application),
+            stored.user.status != .disabled
+        else { throw .linkInvalid }
+        let names = stored.identities.compactMap { ProviderName($0.provider).map { loaded.title(of: $0) } }
+        return Set(names).sorted()
     }
 
     /// Sets a new password by a mailed link, ends all sessions of the user, and invalidates all other links.

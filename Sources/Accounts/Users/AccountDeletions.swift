@@ -107,12 +107,12 @@ package struct AccountDeletions: Sendable {
         in loaded: LoadedApplication,
         logger: Logger
     ) async throws(Failure) -> Int64 {
-        guard let id, let user = try await store.storedUser(id, of: loaded.application)?.user else { throw .noSuchUser }
+        let user = try await store.existingUser(id, of: loaded.application).user
         let farewell = try await notices.notices(of: .accountDeleted(days: 0, name: user.name), to: user, in: loaded)
         let hash = try await banKey.hasher(of: loaded.application.id)
         let changed: ChangedUser
         do {
-            changed = try await store.change(id, of: loaded.application, by: server.actor) { _ in
+            changed = try await store.change(user.objectID, of: loaded.application, by: server.actor) { _ in
                 .erase(banningBy: hash, telling: farewell)
             }
         } catch let failure as Failure {
@@ -120,7 +120,12 @@ package struct AccountDeletions: Sendable {
         } catch {
             throw Failure(.internal, "The user could not be deleted.", cause: "\(error)")
         }
-        _ = await revoker.revokePermissions(by: changed.tokens, formerlyOf: id, in: loaded, actor: server.actor)
+        _ = await revoker.revokePermissions(
+            by: changed.tokens,
+            formerlyOf: user.objectID,
+            in: loaded,
+            actor: server.actor
+        )
         return clock.milliseconds
     }
 }

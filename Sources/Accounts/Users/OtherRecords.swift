@@ -92,7 +92,7 @@ package struct OtherRecords: Sendable {
         in loaded: LoadedApplication,
         logger: Logger
     ) async throws(Failure) -> WrittenUser {
-        guard let id, let stored = try await store.storedUser(id, of: loaded.application) else { throw .noSuchUser }
+        let stored = try await store.existingUser(id, of: loaded.application)
         let user = stored.user
         try Self.refuseStatus(in: record, of: user)
         let client = try ClientRecord.fromServer(record, for: user, of: loaded)
@@ -108,7 +108,7 @@ package struct OtherRecords: Sendable {
             let client = try ClientRecord.fromServer(record, for: user, of: loaded)
             try await registrations.register(client.newDynamicNames, of: loaded.application)
             return try await store.update(
-                UserUpdate(id: id, given: client.given, login: login, announcement: announcement),
+                UserUpdate(id: user.objectID, given: client.given, login: login, announcement: announcement),
                 by: .other(server),
                 of: loaded.application
             )
@@ -195,7 +195,7 @@ package struct OtherRecords: Sendable {
         let changed = try await directory.withCurrent(loaded, until: .now + limits.login) { (loaded) throws(Failure) in
             let client = try ClientRecord(record, for: other, of: loaded, by: .other)
             return try await store.update(
-                UserUpdate(id: id, given: client.given, login: nil),
+                UserUpdate(id: user.objectID, given: client.given, login: nil),
                 by: .other(ChangeAuthor(name: "user:\(user.objectID)", source: "record of another")),
                 of: loaded.application
             )

@@ -44,8 +44,8 @@ package struct Roles: Sendable {
             _ = try await sessions.ownUser(id, token: token, in: loaded)
             return try await ownRoles(token: token, in: loaded)
         }
-        guard let id, let stored = try await store.storedUser(id, of: loaded.application) else { throw .noSuchUser }
-        try await store.recordReading(.read, of: id, in: loaded.application.id, by: server.actor)
+        let stored = try await store.existingUser(id, of: loaded.application)
+        try await store.recordReading(.read, of: stored.user.objectID, in: loaded.application.id, by: server.actor)
         return loaded.application.roles(of: stored.user, given: stored.roles)
     }
 

@@ -52,6 +52,7 @@ package struct ServerLogin: Sendable {
                     () throws(Failure) in
                     try await store.openSession(opening, of: loaded.application)
                 }
+                if case .done(nil) = opened { throw try await store.noSuchUser(id, of: loaded.application) }
                 return try opened.map { user throws(Failure) in
                     guard let user else { throw .noSuchUser }
                     return LoginResult(user: user, token: token, created: false)

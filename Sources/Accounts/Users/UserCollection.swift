@@ -111,8 +111,8 @@ package struct UserCollection: Sendable {
         in loaded: LoadedApplication
     ) async throws(Failure) -> (user: User, viewer: Viewer) {
         if let server {
-            guard let id, let stored = try await store.storedUser(id, of: loaded.application) else { throw .noSuchUser }
-            try await store.recordReading(.read, of: id, in: loaded.application.id, by: server.actor)
+            let stored = try await store.existingUser(id, of: loaded.application)
+            try await store.recordReading(.read, of: stored.user.objectID, in: loaded.application.id, by: server.actor)
             return (stored.user, .server)
         }
         let user = try await sessions.user(of: token, in: loaded)

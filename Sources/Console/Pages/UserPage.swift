@@ -128,7 +128,8 @@ private struct UserView {
             """
             \(HTML.hidden("tag", tag))\(isDisabled ? choice("enable", "Enable") : choice("disable", "Disable"))\
             \(choice("signOut", "Revoke all sessions"))\(choice("refresh", "Refresh the profile"))\
-            \(HTML.button("Export all data", to: place.path + "/export"))
+            \(HTML.button("Export all data", to: place.path + "/export"))\
+            \(HTML.button("The same human as …", to: place.path + "/merge"), if: visit.role >= .owner)
             """
         )
         let erase = visit.form(

@@ -15,6 +15,7 @@ extension Console {
         mountImport(on: router)
         mountUser(on: router)
         mountUserProperties(on: router)
+        mountUserMerge(on: router)
     }
 
     /// The fields of users by which operators can search, in addition to indexed properties.

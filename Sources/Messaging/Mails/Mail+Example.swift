@@ -15,6 +15,9 @@ extension Mail {
         case .factorCode: .factorCode(code: Secret("123456"), minutes: 10, enrols: false, name: name)
         case .factorAdded: .factorAdded(kind: .totp, link: link, days: 7, name: name)
         case .factorRemoved: .factorRemoved(kind: .totp, link: link, days: 7, name: name)
+        case .accountsMerged: .accountsMerged(link: link, days: 7, name: name)
+        case .accountsSeparated: .accountsSeparated(name: name)
+        case .accountClaim: .accountClaim(link: link, hours: 48, provider: "Facebook", name: name)
         case .invitation: .invitation(link: link, seconds: 604_800)
         case .accountDeleted: .accountDeleted(days: 30, name: name)
         case .test: .test

@@ -40,6 +40,16 @@ package enum Mail: Sendable {
     ///
     /// The link, if there is one, undoes this change and all later changes. The link expires after `days` days.
     case factorRemoved(kind: FactorKind, link: Secret?, days: Int, name: String?)
+    /// A notice that two accounts became one.
+    ///
+    /// The link, if there is one, separates the accounts again. The link expires after `days` days.
+    case accountsMerged(link: Secret?, days: Int, name: String?)
+    /// A notice that two accounts that had become one are separate again.
+    case accountsSeparated(name: String?)
+    /// An offer to make the account one with that of a new user, who logged in by the provider with the same address.
+    ///
+    /// The link leads to a page where the reader accepts or refuses. It expires after `hours` hours.
+    case accountClaim(link: Secret, hours: Int, provider: String, name: String?)
     /// An invitation: a link to register, and the lifetime of the link in seconds.
     case invitation(link: Secret, seconds: Int64)
     /// A notice that the account will be deleted in `days` days, or that it is deleted already if `days` is 0.
@@ -52,7 +62,8 @@ package enum Mail: Sendable {
     /// Operators may replace each template by files of their own.
     package enum Template: String, Sendable, CaseIterable {
         case passwordReset, emailConfirmation, passwordChanged, identityLinked, emailChanged, loginChanged,
-            factorCode, factorAdded, factorRemoved, invitation, accountDeleted, test
+            factorCode, factorAdded, factorRemoved, accountsMerged, accountsSeparated, accountClaim,
+            invitation, accountDeleted, test
         case loginMethodRemoved = "wayInRemoved"
 
         /// The names of the variables that the texts of a template may use.
@@ -62,10 +73,11 @@ package enum Mail: Sendable {
             switch self {
             case .passwordReset: ["application", "name", "link", "minutes"]
             case .emailConfirmation: ["application", "name", "link", "hours"]
-            case .passwordChanged: ["application", "name"]
+            case .passwordChanged, .accountsSeparated: ["application", "name"]
             case .identityLinked: ["application", "name", "provider"]
-            case .emailChanged, .loginChanged: ["application", "name", "link", "days"]
+            case .emailChanged, .loginChanged, .accountsMerged: ["application", "name", "link", "days"]
             case .loginMethodRemoved: ["application", "name", "provider", "link", "days"]
+            case .accountClaim: ["application", "name", "link", "hours", "provider"]
             case .factorCode: ["application", "name", "code", "minutes", "login", "enrolment"]
             case .factorAdded, .factorRemoved:
                 Set(["application", "name", "link", "days"] + FactorKind.allCases.map(\.rawValue))
@@ -88,6 +100,9 @@ package enum Mail: Sendable {
         case .factorCode: .factorCode
         case .factorAdded: .factorAdded
         case .factorRemoved: .factorRemoved
+        case .accountsMerged: .accountsMerged
+        case .accountsSeparated: .accountsSeparated
+        case .accountClaim: .accountClaim
         case .invitation: .invitation
         case .accountDeleted: .accountDeleted
         case .test: .test
@@ -98,13 +113,13 @@ package enum Mail: Sendable {
     var usefulSeconds: Int64 {
         switch self {
         case .passwordReset(_, let minutes, _), .factorCode(_, let minutes, _, _): Int64(clamping: minutes) &* 60
-        case .emailConfirmation(_, let hours, _): Int64(clamping: hours) &* 3600
+        case .emailConfirmation(_, let hours, _), .accountClaim(_, let hours, _, _): Int64(clamping: hours) &* 3600
         case .invitation(_, let seconds): seconds
         case .emailChanged(_?, let days, _), .loginChanged(_?, let days, _), .loginMethodRemoved(_, _?, let days, _),
-            .factorAdded(_, _?, let days, _), .factorRemoved(_, _?, let days, _):
+            .factorAdded(_, _?, let days, _), .factorRemoved(_, _?, let days, _), .accountsMerged(_?, let days, _):
             Int64(clamping: days) &* 86_400
         case .passwordChanged, .identityLinked, .emailChanged, .loginChanged, .loginMethodRemoved, .factorAdded,
-            .factorRemoved, .accountDeleted, .test:
+            .factorRemoved, .accountsMerged, .accountsSeparated, .accountDeleted, .test:
             86_400
         }
     }
@@ -116,9 +131,12 @@ package enum Mail: Sendable {
             Self.values(name: name, ["link": link.reveal(), "minutes": String(minutes)])
         case .emailConfirmation(let link, let hours, let name):
             Self.values(name: name, ["link": link.reveal(), "hours": String(hours)])
-        case .passwordChanged(let name): Self.values(name: name, [:])
+        case .accountClaim(let link, let hours, let provider, let name):
+            Self.values(name: name, ["link": link.reveal(), "hours": String(hours), "provider": provider])
+        case .passwordChanged(let name), .accountsSeparated(let name): Self.values(name: name, [:])
         case .identityLinked(let provider, let name): Self.values(name: name, ["provider": provider])
-        case .emailChanged(let link, let days, let name), .loginChanged(let link, let days, let name):
+        case .emailChanged(let link, let days, let name), .loginChanged(let link, let days, let name),
+            .accountsMerged(let link, let days, let name):
             Self.values(name: name, ["link": link?.reveal(), "days": String(days)])
         case .loginMethodRemoved(let provider, let link, let days, let name):
             Self.values(name: name, ["provider": provider, "link": link?.reveal(), "days": String(days)])

@@ -85,6 +85,7 @@ package struct MailedLinks: Sendable {
     /// - Parameters:
     ///   - purpose: The purpose of the link.
     ///   - user: The user to whom the e-mail address belongs.
+    ///   - other: The other user, if the link is about two; see ``Store/EmailToken``.
     ///   - email: The user's e-mail address as it is stored.
     ///   - onlyConfirms: Whether the link can only confirm the e-mail address and cannot set a password. Such a link is
     ///     safe even if it is given to a human who cannot read mails to the address.
@@ -94,6 +95,7 @@ package struct MailedLinks: Sendable {
     package func makeLink(
         _ purpose: EmailTokenPurpose,
         for user: ObjectID,
+        and other: ObjectID? = nil,
         at email: String,
         onlyConfirming onlyConfirms: Bool = false,
         in loaded: LoadedApplication
@@ -101,7 +103,7 @@ package struct MailedLinks: Sendable {
         let base = try base()
         let link = MailedLink(purpose: purpose, token: OneTimeToken(random))
         try await store.addEmailToken(
-            EmailToken(user: user, email: email, onlyConfirms: onlyConfirms),
+            EmailToken(user: user, other: other, email: email, onlyConfirms: onlyConfirms),
             for: purpose,
             tokenHash: link.token.hash,
             of: loaded.application
@@ -166,12 +168,43 @@ package struct MailedLinks: Sendable {
         case .passwordReset: mail = { .passwordReset(link: $0, minutes: purpose.seconds / 60, name: user.name) }
         case .confirmation: mail = { .emailConfirmation(link: $0, hours: purpose.seconds / 3600, name: user.name) }
         // No client requests a link of this purpose: a notice about a change contains it.
-        case .reversal: return
+        // ``mailClaim`` sends the link of a claim.
+        case .reversal, .mergeReversal, .claim: return
         }
         let (link, address) = try await makeLink(purpose, for: user.objectID, at: email, in: loaded)
         try await queue.enqueue(
             mail(address),
             event: "\(purpose.rawValue)/\(Base64URL.encode(link.token.hash))",
+            to: email,
+            locale: user.locale,
+            user: user.objectID,
+            of: loaded
+        )
+    }
+
+    /// Mails an account's address a link that makes the account one with that of a new user.
+    ///
+    /// The mail counts towards the rate limit of mails to the mailbox.
+    ///
+    /// - Parameters:
+    ///   - user: The user of the account.
+    ///   - newcomer: The new user, who brought the same address.
+    ///   - provider: The displayed name of the provider by which the new user logged in.
+    ///   - loaded: The application.
+    /// - Throws: `mail_off`, `too_many_attempts`, `store_unavailable` and similar errors.
+    package func mailClaim(
+        of user: User,
+        by newcomer: ObjectID,
+        at provider: String,
+        in loaded: LoadedApplication
+    ) async throws(Failure) {
+        guard let email = user.email, let address = EmailAddress(email) else { return }
+        let purpose = EmailTokenPurpose.claim
+        try await countLink(purpose, to: address, from: nil, in: loaded)
+        let (_, url) = try await makeLink(purpose, for: user.objectID, and: newcomer, at: email, in: loaded)
+        try await queue.enqueue(
+            .accountClaim(link: url, hours: purpose.seconds / 3600, provider: provider, name: user.name),
+            event: "\(purpose.rawValue)/\(newcomer)",
             to: email,
             locale: user.locale,
             user: user.objectID,

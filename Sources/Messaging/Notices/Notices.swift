@@ -102,21 +102,23 @@ package struct Notices: Sendable {
     /// - Parameters:
     ///   - user: The user before the change.
     ///   - loaded: The application.
+    ///   - purpose: The purpose of the link.
     ///   - mail: Returns the mail about the change for a link and its lifetime in days.
     /// - Returns: The notices; nil if the deployment sends no mails.
     /// - Throws: `store_unavailable` and similar errors.
     package func announcement(
         to user: User,
         in loaded: LoadedApplication,
+        undoneBy purpose: EmailTokenPurpose = .reversal,
         of mail: (_ link: Secret?, _ days: Int) -> Mail
     ) async throws(Failure) -> Announcement? {
         guard queue.canSendMail else { return nil }
-        let days = EmailTokenPurpose.reversal.seconds / 86_400
+        let days = purpose.seconds / 86_400
         var notices: [Notice] = []
         for address in try await noticeAddresses(of: user, in: loaded) {
             let isOwn = user.emailVerified && user.email?.hasSameBytes(as: address.text) == true
             let base = isOwn && links?.canSend == true ? try links?.base() : nil
-            let link = base.map { _ in MailedLink(purpose: .reversal, token: OneTimeToken(random)) }
+            let link = base.map { _ in MailedLink(purpose: purpose, token: OneTimeToken(random)) }
             let location = base.flatMap { base in link?.address(at: base, of: loaded.application.id) }
             if let notice = try notice(mail(location, days), to: address, of: user, link: link, in: loaded) {
                 notices.append(notice)

@@ -20,7 +20,17 @@ extension PageWords {
     }
 
     /// Returns a form field in which a user enters an existing password.
-    func passwordField(_ name: String = "password", _ label: PageText = .password) -> HTML {
-        .field(name, self(label), type: "password", attributes: "autocomplete=\"current-password\" required")
+    func passwordField(
+        _ name: String = "password",
+        _ label: PageText = .password,
+        isRequired: Bool = true
+    ) -> HTML {
+        .field(
+            name,
+            self(label),
+            type: "password",
+            attributes: isRequired
+                ? "autocomplete=\"current-password\" required" : "autocomplete=\"current-password\""
+        )
     }
 }

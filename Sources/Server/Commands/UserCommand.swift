@@ -7,10 +7,10 @@ import Logins
 struct UserCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "user",
-        abstract: "Manage users: create, refresh, unlink, find duplicates, export, import, erase.",
+        abstract: "Manage users: create, refresh, unlink, find duplicates, merge, export, import, erase.",
         subcommands: [
-            UserCreateCommand.self, Refresh.self, Unlink.self, UserDuplicatesCommand.self, UserExportCommand.self,
-            UserImportCommand.self, UserEraseCommand.self,
+            UserCreateCommand.self, Refresh.self, Unlink.self, UserDuplicatesCommand.self, UserMergeCommand.self,
+            UserUnmergeCommand.self, UserExportCommand.self, UserImportCommand.self, UserEraseCommand.self,
         ]
     )
 

@@ -25,15 +25,24 @@ package struct AccountDeletion: Sendable {
 }
 
 extension Store {
-    /// Returns for how many seconds a reversal link can still recover the account.
+    /// The SQL condition that the link `e` of the user `u` can still undo a change of the account, or was mailed to
+    /// another address and can still undo a merge into it.
+    static let contests = """
+        e.expires > now() and (
+            e.purpose = 'reversal' or e.purpose = 'mergeReversal' and lower(e.email) is distinct from lower(u.email)
+        )
+        """
+
+    /// Returns for how many seconds a mailed link can still recover the account, or undo a merge into it.
     ///
-    /// The link was mailed to a former e-mail address of the user. The result is 0 if no such link is valid.
+    /// The link was mailed to another e-mail address than the user's. The result is 0 if no such link is valid.
     package func secondsToTakeBack(_ user: ObjectID, of application: Application) async throws(Failure) -> Int64 {
         let result = try await query(
             """
-            select coalesce(extract(epoch from max(expires) - now())::bigint, 0)
-            from \(identifier: application.schema).email_proofs
-            where object_id = \(user.uuid) and purpose = 'reversal' and expires > now()
+            select coalesce(extract(epoch from max(e.expires) - now())::bigint, 0)
+            from \(identifier: application.schema).email_proofs e
+            join \(identifier: application.schema).users u using (object_id)
+            where object_id = \(user.uuid) and \(unsafeRaw: Self.contests)
             """,
             of: application
         )

@@ -125,9 +125,8 @@ private struct ErasureWork: Sendable {
             where code = \(code)
             """
         )
-        if case .user(let user, _) = erasure {
+        if case .user = erasure {
             for notice in notices { _ = try await connection.enqueue(notice, to: nil, of: application) }
-            try await tables.forgetLogins(of: [user], in: application.id, with: connection)
         }
         if let entry = entry(for: erasure, isBanned: isBanned) {
             try await tables.record([entry], by: actor, with: connection)
@@ -145,7 +144,7 @@ private struct ErasureWork: Sendable {
             "select from \(identifier: schema).users where object_id = \(user.uuid) for update"
         )
         guard locked.count == 1 else { return (.nobody, false) }
-        guard try await !connection.canBeTakenBack(user, schema: schema) else { throw Contested() }
+        guard try await !connection.isContested(user, schema: schema) else { throw Contested() }
         let identities: Statement = """
             select provider, provider_app, subject from \(identifier: schema).identities
             where object_id = \(user.uuid)
@@ -155,8 +154,7 @@ private struct ErasureWork: Sendable {
         let isBanned = try await connection.ban(keys, of: user, in: application, by: hash)
         let tokens = try await connection.keptIdentities(of: user, schema: schema)
         try await connection.endAccess(of: identities, at: nil, schema: schema)
-        try await connection.forgetInvitations(of: user, schema: schema)
-        _ = try await connection.query("delete from \(identifier: schema).users where object_id = \(user.uuid)")
+        try await delete(user, on: connection)
         return (.user(user, tokens: tokens), isBanned)
     }
 
@@ -187,15 +185,12 @@ private struct ErasureWork: Sendable {
             """
         )
         guard let hasOthers = try found.first(Bool.self) else { return (.nobody, false) }
-        if !hasOthers, try await connection.canBeTakenBack(user, schema: application.schema) { throw Contested() }
+        if !hasOthers, try await connection.isContested(user, schema: application.schema) { throw Contested() }
         let isBanned = try await connection.ban([identity], of: user, in: application, by: hash)
         let tokens = try await connection.keptIdentities(of: user, schema: application.schema)
         try await connection.endAccess(of: identity.row, at: nil, schema: application.schema)
         guard hasOthers else {
-            try await connection.forgetInvitations(of: user, schema: application.schema)
-            _ = try await connection.query(
-                "delete from \(identifier: application.schema).users where object_id = \(user.uuid)"
-            )
+            try await delete(user, on: connection)
             return (.user(user, tokens: tokens), isBanned)
         }
         try await connection.endSessions(of: user, openedBy: identity, schema: application.schema)
@@ -207,6 +202,15 @@ private struct ErasureWork: Sendable {
         )
         let lost = tokens.filter { $0.key == identity }
         return (.identity(of: user, tokens: lost), isBanned)
+    }
+
+    /// Deletes a user's row with all dependent rows, and removes the user from the login log.
+    private func delete(_ user: ObjectID, on connection: PostgresConnection) async throws {
+        let schema = application.schema
+        try await connection.forgetInvitations(of: user, schema: schema)
+        let former = try await connection.mergedUsers(into: [user], schema: schema)
+        try await tables.forgetLogins(of: [user] + former, in: application.id, with: connection)
+        _ = try await connection.query("delete from \(identifier: schema).users where object_id = \(user.uuid)")
     }
 
     /// Stores the obstacle to the erasure, and writes an audit log entry if the previous obstacle was another one.

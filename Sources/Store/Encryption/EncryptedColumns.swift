@@ -17,7 +17,8 @@ package enum EncryptedKind: String, Sendable, CaseIterable {
     case tokenKeys
     /// The key for the hashes by which banned identities are recognized.
     case banKeys
-    /// Short-lived values: login codes that wait to be exchanged, and mails that wait to be sent.
+    /// Short-lived values: login codes that wait to be exchanged, mails that wait to be sent, and records by which a
+    /// merge of users can be undone.
     case passing
 
     package var title: String {
@@ -117,7 +118,8 @@ package struct EncryptedColumn: Sendable {
 
 extension EncryptedColumn {
     package static let all = [
-        appSecrets, tokenKeys, banKey, operatorFactors, providerTokens, passwordHashes, factors, mails, loginCodes,
+        appSecrets, tokenKeys, banKey, operatorFactors, providerTokens, passwordHashes, factors, merges, mails,
+        loginCodes,
     ]
 
     package static let appSecrets = EncryptedColumn(
@@ -207,6 +209,16 @@ extension EncryptedColumn {
         Take it away (federation delete applications/APP/users/ID/factors, federation delete operators/NAME/factors)
         """
 
+    /// The records by which merges of users can be undone.
+    package static let merges = EncryptedColumn(
+        kind: .passing,
+        table: "merged_users",
+        name: "record",
+        key: [.id("object_id")],
+        owner: .users,
+        unopened: .forgotten("record = null, record_key_id = null")
+    )
+
     /// The contents of mails that are waiting or being sent.
     ///
     /// An instance that is sending a mail has already read its content.
@@ -242,4 +254,11 @@ package struct EncryptedValue: Sendable {
     package let secret: EncryptedSecret
 
     fileprivate var owner: String { application?.text ?? "" }
+
+    /// A row with an encrypted column: the column, the application, and the values of the columns in `key`.
+    package struct Row: Sendable {
+        package let column: EncryptedColumn
+        package let application: ApplicationID
+        package let key: [String]
+    }
 }

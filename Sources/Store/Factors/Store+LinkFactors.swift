@@ -20,7 +20,8 @@ extension Store {
         in application: Application
     ) async throws(Failure) -> [StoredFactor]? {
         let standing = application.settings.secondFactor.askedFor.map(\.rawValue)
-        guard !standing.isEmpty else { return nil }
+        // The link that undoes a merge opens no account, and changes no password.
+        guard !standing.isEmpty, purpose != .mergeReversal else { return nil }
         let wasThere: Statement =
             purpose == .reversal
             ? "f.created < e.created and (f.removed is null or f.removed >= e.created)" : "f.removed is null"

@@ -85,6 +85,26 @@ extension PostgresConnection {
     ///
     /// - Throws: `conflict` if the account's e-mail state is no longer the one for which the notices were written.
     func announce(_ announcement: Announcement, to user: ObjectID, of application: Application) async throws {
+        let login = try await require(announcement, of: user, in: application)
+        for notice in announcement.notices {
+            guard try await enqueue(notice, to: user, of: application), let hash = notice.reversalHash,
+                let email = announcement.email
+            else { continue }
+            let token = EmailToken(user: user, email: email, login: login)
+            _ = try await query(Store.adding(token, for: .reversal, tokenHash: hash, of: application))
+        }
+    }
+
+    /// Requires that a user's e-mail state is the one for which notices were written.
+    ///
+    /// - Returns: The user's login name; nil if it is the address, or if there is none.
+    /// - Throws: `conflict` if the state has changed.
+    @discardableResult
+    func require(
+        _ announcement: Announcement,
+        of user: ObjectID,
+        in application: Application
+    ) async throws -> String? {
         let identity = application.settings.identityProperty
         let found = try await query(
             """
@@ -92,16 +112,10 @@ extension PostgresConnection {
             where object_id = \(user.uuid)
             """
         )
-        guard let (email, isVerified, identityValue) = try found.first(String?.self, Bool.self, String?.self),
+        guard let (email, isVerified, login) = try found.first(String?.self, Bool.self, String?.self),
             email == announcement.email, isVerified == announcement.isVerified
         else { throw Failure.changedMeanwhile }
-        for notice in announcement.notices {
-            guard try await enqueue(notice, to: user, of: application), let hash = notice.reversalHash,
-                let email = announcement.email
-            else { continue }
-            let token = EmailToken(user: user, email: email, login: identity == .email ? nil : identityValue)
-            _ = try await query(Store.adding(token, for: .reversal, tokenHash: hash, of: application))
-        }
+        return identity == .email ? nil : login
     }
 
     /// Queues a notice unless it exceeds a rate limit.

@@ -76,6 +76,40 @@ extension Store {
         return result.affectedRows
     }
 
+    /// Forgets some merges: those that cannot be undone any more lose their records, and those whose time is over are
+    /// deleted.
+    ///
+    /// The login log then forgets the merged users, too.
+    ///
+    /// - Returns: The number of merges; when it equals `limit`, more may be left.
+    /// - Throws: `store_unavailable` and similar failures.
+    package func forgetMerges(of application: Application, limit: Int) async throws(Failure) -> Int {
+        let table: Statement = "\(identifier: application.schema).merged_users"
+        let tables = tables(of: application)
+        return try await transaction(in: tables) { connection in
+            let final = try await connection.query(
+                """
+                with final as (
+                    select object_id from \(table) where record_key_id is not null and undo_until <= now()
+                    order by undo_until limit \(limit) for update skip locked
+                )
+                update \(table) m set record = null, record_key_id = null from final where m.object_id = final.object_id
+                """
+            )
+            let over = try await connection.query(
+                """
+                with over as (
+                    select object_id from \(table) where expires <= now()
+                    order by expires limit \(limit) for update skip locked
+                )
+                delete from \(table) m using over where m.object_id = over.object_id returning m.object_id
+                """
+            ).all(ObjectID.self)
+            try await tables.forgetLogins(of: over, in: application.id, with: connection)
+            return max(final.affectedRows ?? 0, over.count)
+        }
+    }
+
     /// Deletes some of the stored access tokens that have expired.
     ///
     /// No provider accepts or exchanges them any more. Expired ID tokens stay: they cannot be used to log in, but the

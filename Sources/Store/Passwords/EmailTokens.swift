@@ -8,9 +8,12 @@ import Postgres
 /// operator lets all API keys create such links.
 package struct EmailToken: Sendable {
     package let user: ObjectID
+    /// The other user, if the link is about two users; see ``EmailTokenPurpose``.
+    package let other: ObjectID?
     /// The address as stored when the link was made.
     ///
-    /// The link is valid only while this is still the user's address. A reversal link is valid in any case.
+    /// The link is valid only while this is still the user's address. A link that undoes something is valid in any
+    /// case.
     package let email: String
     /// The login name that the user had when the link was made; a reversal restores this name.
     ///
@@ -20,8 +23,15 @@ package struct EmailToken: Sendable {
     /// mail.
     package let onlyConfirms: Bool
 
-    package init(user: ObjectID, email: String, login: String? = nil, onlyConfirms: Bool = false) {
+    package init(
+        user: ObjectID,
+        other: ObjectID? = nil,
+        email: String,
+        login: String? = nil,
+        onlyConfirms: Bool = false
+    ) {
         self.user = user
+        self.other = other
         self.email = email
         self.login = login
         self.onlyConfirms = onlyConfirms
@@ -51,9 +61,9 @@ extension Store {
     ) -> Statement {
         """
         insert into \(identifier: application.schema).email_proofs
-            (token_hash, object_id, purpose, email, login, only_confirms, created, expires)
-        select \(tokenHash), object_id, \(purpose.rawValue), \(token.email), \(token.login), \(token.onlyConfirms),
-            clock_timestamp(), now() + make_interval(secs => \(purpose.seconds))
+            (token_hash, object_id, other_user, purpose, email, login, only_confirms, created, expires)
+        select \(tokenHash), object_id, \(token.other?.uuid)::uuid, \(purpose.rawValue), \(token.email), \(token.login),
+            \(token.onlyConfirms), clock_timestamp(), now() + make_interval(secs => \(purpose.seconds))
         from \(identifier: application.schema).users where object_id = \(token.user.uuid)
         """
     }
@@ -66,9 +76,10 @@ extension Store {
     ) async throws(Failure) -> EmailToken? {
         let result = try await query(
             """
-            select e.object_id, e.email, e.login, e.only_confirms from \(identifier: application.schema).email_proofs e
+            select e.object_id, e.other_user, e.email, e.login, e.only_confirms
+            from \(identifier: application.schema).email_proofs e
             where \(Self.counts(tokenHash, purpose)) and (
-                select u.user_status <> 'DISABLED' and (e.purpose = 'reversal' or u.email = e.email)
+                select u.user_status <> 'DISABLED' and (e.purpose in ('reversal', 'mergeReversal') or u.email = e.email)
                 from \(identifier: application.schema).users u where u.object_id = e.object_id
             )
             """,
@@ -130,4 +141,11 @@ extension Store {
             )
             """
     }
+}
+
+extension Failure {
+    package static let linkInvalid = Failure(
+        .linkInvalid,
+        "This link has been used, has expired, or is not complete. Request another mail."
+    )
 }

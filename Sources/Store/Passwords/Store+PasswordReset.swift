@@ -143,6 +143,20 @@ extension PostgresConnection {
         return found.count > 0
     }
 
+    /// Returns whether an erasure of the user must wait, because a link that was mailed to another address can still
+    /// undo a change of the account, or a merge into it.
+    ///
+    /// The user's row must be locked.
+    func isContested(_ user: ObjectID, schema: String) async throws(PostgresError) -> Bool {
+        let found = try await query(
+            """
+            select from \(identifier: schema).email_proofs e join \(identifier: schema).users u using (object_id)
+            where object_id = \(user.uuid) and \(unsafeRaw: Store.contests) limit 1
+            """
+        )
+        return found.count > 0
+    }
+
     /// Revokes the links that were mailed to a user, except reversal links.
     ///
     /// A user who reads the mail of a former address of the account must not use the links that were sent there. Only

@@ -73,10 +73,11 @@ extension Store {
                 let unchanged = ChangedUser(stored: stored, tokens: [], isRecorded: false)
                 guard let change = try plan(stored) else { return unchanged }
                 let tokens = try await work.tokens(lostBy: change, connection)
+                let former = try await connection.mergedUsers(into: [id], schema: application.schema)
                 guard let entry = try await work.carryOut(change, on: stored, connection) else { return unchanged }
                 let changed = ChangedUser(stored: try await current(), tokens: tokens, isRecorded: true)
                 if changed.stored == nil {
-                    try await tables.forgetLogins(of: [id], in: application.id, with: connection)
+                    try await tables.forgetLogins(of: [id] + former, in: application.id, with: connection)
                 }
                 try await tables.record([entry], by: actor, with: connection)
                 return changed

@@ -8,6 +8,26 @@ extension Store {
         let reader = UserReader(application: application)
         return try await query(reader.statement(for: id), of: application).first(by: reader.stored)
     }
+
+    /// Returns a user with all stored data.
+    ///
+    /// - Throws: `not_found` when there is none. If the user was merged into another one, the detail `mergedInto` has
+    ///   the id of the other one. Only servers and operators may learn this.
+    package func existingUser(_ id: ObjectID?, of application: Application) async throws(Failure) -> StoredUser {
+        guard let id else { throw .noSuchUser }
+        if let stored = try await storedUser(id, of: application) { return stored }
+        throw try await noSuchUser(id, of: application)
+    }
+
+    /// Returns the failure for the id of a user that does not exist, or no longer, as for `existingUser`.
+    package func noSuchUser(_ id: ObjectID, of application: Application) async throws(Failure) -> Failure {
+        guard let survivor = try await survivor(of: id, in: application) else { return .noSuchUser }
+        return Failure(
+            .notFound,
+            "This user was merged into the user \(survivor).",
+            details: ["mergedInto": .string(survivor.description)]
+        )
+    }
 }
 
 /// Reads all stored data of a user in one snapshot.

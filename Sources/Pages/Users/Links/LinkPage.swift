@@ -51,6 +51,18 @@ struct LinkPage {
                     \(newPassword("password", link, asksForIdentities: false, .takeBack))
                     """
                 )
+            case .claim: (.connectAccounts, claim(link))
+            case .mergeReversal:
+                (
+                    .separateAccounts,
+                    """
+                    <p>\(words(.accountsBecomeTwo))</p>
+                    <form method="post">
+                    \(HTML.hidden("token", token))
+                    <p><button>\(words(.separate))</button></p>
+                    </form>
+                    """
+                )
             }
         let runsPasskeys = account.question?.publicKey != nil
         return page.question(title, body, problem: refusal, by: errors, script: runsPasskeys ? .passkey : nil)
@@ -73,7 +85,19 @@ struct LinkPage {
         _ button: PageText
     ) -> HTML {
         let keep = HTML.tick("keepIdentities", words(.keepIdentities), isTicked: link.keepsIdentities)
-        let end = link.account.question.map { question -> HTML in
+        let end = factor(of: link, button)
+        return """
+            <form method="post">
+            \(hidden(link))
+            \(words.newPasswordField(passwords, named: field))
+            \("<p>\(keep)</p>\n", if: link.account.hasIdentities && asksForIdentities)\
+            \(end ?? "<p><button>\(words(button))</button></p>\n")</form>
+            """
+    }
+
+    /// Returns the fields that ask for a second factor, with the button; nil if none is required.
+    private func factor(of link: Link, _ button: PageText) -> HTML? {
+        link.account.question.map { question -> HTML in
             let fields = FactorFields(words).asking(
                 for: question.factor,
                 sentTo: question.sentTo,
@@ -86,13 +110,6 @@ struct LinkPage {
                 \(HTML.hidden("pending", question.pending.reveal()))\(fields)
                 """
         }
-        return """
-            <form method="post">
-            \(hidden(link))
-            \(words.newPasswordField(passwords, named: field))
-            \("<p>\(keep)</p>\n", if: link.account.hasIdentities && asksForIdentities)\
-            \(end ?? "<p><button>\(words(button))</button></p>\n")</form>
-            """
     }
 
     /// Returns the fields that each form contains: the link's token, and the login name, which password managers read.
@@ -125,6 +142,34 @@ struct LinkPage {
             <p><button>\(words(.thisIsMyAccount))</button></p>
             </form>
             \(other, if: account.hasPassword && account.setsPassword)
+            """
+    }
+
+    /// Returns the form by which the reader of a mail makes two accounts one, or says that the other is not theirs.
+    ///
+    /// An account whose address was not confirmed may have been made by somebody else. So its password and identities
+    /// stay only if the reader knows the password and says that the identities are their own.
+    private func claim(_ link: Link) -> HTML {
+        let account = link.account
+        let provider: HTML = "\(account.providersOfNewcomer.joined(separator: ", "))"
+        let keep = HTML.tick("keepIdentities", words(.keepIdentities), isTicked: link.keepsIdentities)
+        let password: HTML = """
+            <p>\(words(.passwordOrGone))</p>
+            \(words.passwordField("password", .password, isRequired: false))
+            """
+        let end = factor(of: link, .connect) ?? "<p><button>\(words(.connect))</button></p>\n"
+        return """
+            <p>\(words(.somebodyLoggedIn, [.provider: provider, .address: "\(account.email)"]))</p>
+            <p>\(words(.accountsBecomeOne, [.provider: provider]))</p>
+            <form method="post">
+            \(HTML.hidden("token", link.token))
+            \(password, if: account.hasPassword && !account.isConfirmed)\
+            \("<p>\(keep)</p>\n", if: account.hasIdentities && !account.isConfirmed)\
+            \(end)</form>
+            <form method="post">
+            \(HTML.hidden("token", link.token))
+            <p><button name="refuse" value="yes">\(words(.wasNotMe))</button></p>
+            </form>
             """
     }
 

@@ -11,8 +11,8 @@ import Messaging
 
 /// The pages to which mailed links lead.
 ///
-/// Their paths are `/{applicationId}/reset-password`, `/{applicationId}/confirm-email`, `/{applicationId}/undo-change`
-/// and `/{applicationId}/invitation`. The paths contain no API key. The paths of the API have more segments, so none of
+/// Their paths are `/{applicationId}/` and `reset-password`, `confirm-email`, `undo-change`, `undo-merge`,
+/// `connect-accounts` or `invitation`. The paths contain no API key. The paths of the API have more segments, so none of
 /// them is the path of a page.
 ///
 /// A GET changes nothing, since programs that scan mails follow links. Only the form that the user sends makes a
@@ -21,6 +21,8 @@ package struct LinkPages: Sendable {
     private let passwordReset: PasswordReset
     private let confirmation: EmailConfirmation
     private let reversal: ChangeReversal
+    private let merges: AccountMerges
+    private let claims: MailedClaims
     private let registrations: Registrations
     private let routes: PageRoutes
 
@@ -33,6 +35,8 @@ package struct LinkPages: Sendable {
         passwordReset = useCases.passwordReset
         confirmation = useCases.confirmation
         reversal = useCases.reversal
+        merges = useCases.merges
+        claims = useCases.claims
         registrations = useCases.registrations
         routes = PageRoutes(directory: directory, refusals: refusals, errors: errors)
     }
@@ -50,6 +54,8 @@ package struct LinkPages: Sendable {
             (EmailTokenPurpose.passwordReset, Operation.showPasswordReset, Operation.submitPasswordReset),
             (.confirmation, .showEmailConfirmation, .submitEmailConfirmation),
             (.reversal, .showChangeReversal, .submitChangeReversal),
+            (.mergeReversal, .showMergeReversal, .submitMergeReversal),
+            (.claim, .showClaim, .submitClaim),
         ] {
             mount(purpose.page, shown, taken, on: pages) { (token, asked) throws(Failure) in
                 let account = try await passwordReset.linkedAccount(token, for: purpose, in: asked.loaded)
@@ -174,6 +180,23 @@ package struct LinkPages: Sendable {
                 logger: asked.logger
             )
             return asked.page.changeIsUndone(lost: lost.map { asked.loaded.title(of: $0) })
+        case .mergeReversal:
+            try await merges.undoMerge(byLink: token, in: asked.loaded, logger: asked.logger)
+            return asked.page.says(.accountsAreTwo, .logInToEither)
+        case .claim:
+            guard try form.value("refuse") == nil else {
+                try await claims.refuse(by: token, in: asked.loaded, logger: asked.logger)
+                return asked.page.says(.notConnected, .accountsStay)
+            }
+            try await claims.take(
+                by: token,
+                password: password.flatMap { $0.isEmpty ? nil : Secret($0) },
+                keepingIdentities: keepingIdentities,
+                showing: factor,
+                in: asked.loaded,
+                logger: asked.logger
+            )
+            return asked.page.says(.accountsConnected, .logInToOlder)
         }
     }
 
@@ -300,6 +323,44 @@ extension Operation {
         "submitChangeReversal",
         "Undoes the change, and sets the password that the form has.",
         form: .fields(["token": .string, "password": .string])
+    )
+
+    fileprivate static let showMergeReversal = page(
+        "showMergeReversal",
+        """
+        Shows the page of a notice's link: a form that undoes the merge of two users. Reading the page changes nothing.
+        """,
+        parameters: [.linkToken]
+    )
+
+    fileprivate static let submitMergeReversal = page(
+        "submitMergeReversal",
+        "Undoes the merge of two users.",
+        form: .fields(["token": .string]),
+        or: [.failurePage(409)]
+    )
+
+    fileprivate static let showClaim = page(
+        "showClaim",
+        """
+        Shows the page of a mailed link: a form that makes an account one with that of a new user who brought its \
+        address. Reading the page changes nothing.
+        """,
+        parameters: [.linkToken]
+    )
+
+    fileprivate static let submitClaim = page(
+        "submitClaim",
+        "Makes both accounts one, or ends the offer.",
+        form: .fields([
+            "token": .string,
+            "refuse": .string.described("Present when the reader is not the new user."),
+            "password": .string.described("The account's password. Without it, an unconfirmed account loses it."),
+            "keepIdentities": .string.described(
+                "Present when the user has ticked that the identities of the account are their own."
+            ),
+        ]),
+        or: [.failurePage(409), .failurePage(429)]
     )
 
     fileprivate static let showInvitation = page(
