@@ -286,8 +286,8 @@ let package = Package(
         .target(
             name: "Console",
             dependencies: [
-                "AdministrationAPI", "Applications", "Description", "Domain", "Encodings", "HTTP", "Pages", crypto,
-                httpTypes, hummingbird, nioCore,
+                "AdministrationAPI", "Applications", "Description", "Domain", "Encodings", "HTTP", "Import", "Pages",
+                crypto, httpTypes, hummingbird, nioCore,
             ],
             resources: [
                 .embedInCode("Assets/console.css"), .embedInCode("Assets/console.js"),

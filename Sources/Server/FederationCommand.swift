@@ -47,7 +47,8 @@ struct FederationCommand: AsyncParsableCommand {
 
             EXIT CODES
                0  success
-               1  diff, mapping diff: there are differences; doctor: there are findings
+               1  diff, mapping diff: there are differences; doctor: there are findings;
+                  import check: something is missing
               64  wrong usage, or a removal without confirmation
               65  the input is not valid, conflicts with the stored state, or the resource
                   was changed meanwhile
@@ -89,7 +90,7 @@ struct FederationCommand: AsyncParsableCommand {
             ),
             CommandGroup(
                 name: "User",
-                subcommands: [UserCommand.self, IdentityCommand.self, InvitationCommand.self]
+                subcommands: [UserCommand.self, IdentityCommand.self, ImportCommand.self, InvitationCommand.self]
             ),
             CommandGroup(
                 name: "Administration",

@@ -69,6 +69,24 @@ struct ChangeReversalTests {
         }
     }
 
+    @Test("an identity that an operator imports after the change stays, unlike one that was linked")
+    func imported() async throws {
+        try await lend { tenant, ann in
+            let link = try await tenant.changeEmail(of: ann, to: "thief@example.com")
+            try await tenant.link(app: "43", subject: "666", to: ann)
+            let key = try Tenant.key("77", app: "44")
+            let outcome = try await tenant.store.link(
+                [IdentityPair(record: 1, line: 2, user: .id(ann), identity: key)],
+                besides: [],
+                in: tenant.application,
+                hashingBy: { _ in [] }
+            )
+            #expect(outcome.counts.imported == 1)
+            _ = try await tenant.undo(link, of: ann, login: "ann@example.com")
+            #expect(try await tenant.identities(of: ann) == ["42/1001", "44/77"])
+        }
+    }
+
     @Test("of the owners of one address after the other the first has the last word")
     func chain() async throws {
         for firstUndoes in [true, false] {

@@ -41,7 +41,7 @@ struct ImportWriteTests {
         return row
     }
 
-    private func batch(_ rows: [ImportRow], behind before: Int = 0, refusals: [ImportRefusal] = []) -> ImportBatch {
+    private func batch(_ rows: [ImportRow], behind before: Int = 0, refusals: [RecordFinding] = []) -> ImportBatch {
         let through = max(rows.last?.record ?? before, refusals.last?.record ?? before)
         return ImportBatch(before: before, through: through, rows: rows, refusals: refusals)
     }
@@ -132,7 +132,7 @@ struct ImportWriteTests {
                 try row(5, login: "eve@example.com", subject: "1005", [("nick", .text("ann"))]),
                 try row(6, login: "fay@example.com", subject: "1006", [("nick", .text("fay"))]),
             ]
-            let refusal = ImportRefusal(record: 7, line: 9, reason: "malformed", message: "it is broken")
+            let refusal = RecordFinding(record: 7, line: 9, reason: "malformed", message: "it is broken")
             #expect(try await write(batch(rows, behind: 1, refusals: [refusal]), tenant) == [6, 1, 1, 4])
             #expect(
                 try await reasons(tenant) == ["3 4 loginTaken", "4 5 identityTaken", "5 6 valueTaken", "7 9 malformed"]
@@ -153,7 +153,7 @@ struct ImportWriteTests {
             let rows = try (1...20).map { record in
                 try row(record, subject: "10\(record)", [("points", .integer([7, 8, 20].contains(record) ? 100 : 1))])
             }
-            let refusal = ImportRefusal(record: 21, line: 1, reason: "malformed", message: "it is broken")
+            let refusal = RecordFinding(record: 21, line: 1, reason: "malformed", message: "it is broken")
             #expect(try await write(batch(rows, refusals: [refusal]), tenant) == [21, 17, 0, 4])
             #expect(
                 try await reasons(tenant) == [

@@ -445,6 +445,7 @@ def main():
             ("person-properties", "/console/applications/demo/users/" + user["objectId"] + "/properties"),
             ("new-user", "/console/applications/demo/new-user"), ("import", "/console/applications/demo/import"),
             ("erase-list", "/console/applications/demo/erase-list"),
+            ("duplicates", "/console/applications/demo/duplicates?property1=name"),
             ("factors", "/console/factors"), ("service", "/console/service"),
             ("mail", "/console/service/mails/passwordReset/de"),
         ]:

@@ -59,8 +59,8 @@ package struct IdentityImport: Sendable {
     ///   - actor: The operator. The audit log records the beginning and the end.
     ///   - listener: Receives the progress and the refused records.
     /// - Returns: The counts of the records.
-    /// - Throws: `document_invalid` for an unreadable file or a missing app; the errors of writing. Batches already
-    ///   written stay.
+    /// - Throws: `document_invalid` for an unreadable file, or an app that is missing or not the application's; the
+    ///   errors of writing. Batches already written stay.
     package func run(
         _ job: IdentityImportJob,
         isDryRun: Bool,
@@ -88,17 +88,21 @@ package struct IdentityImport: Sendable {
         try await record("begin")
         var counts = ImportCounts()
         var users: Set<Int> = []
+        var approved: Set<Int> = []
         var stream = try RecordStream(opening: job.open, of: job.form)
         while true {
             let batch = try nextBatch(of: &stream, by: pairs, without: repeated, &users)
             if batch.pairs.isEmpty, batch.refusals.isEmpty { break }
-            let outcome = try await store.link(
-                batch.pairs,
-                besides: batch.refusals,
-                in: application,
-                isDryRun: isDryRun,
-                hashingBy: hash
-            )
+            let outcome =
+                isDryRun
+                ? try await store.checkLinks(
+                    batch.pairs,
+                    besides: batch.refusals,
+                    after: &approved,
+                    in: application,
+                    hashingBy: hash
+                )
+                : try await store.link(batch.pairs, besides: batch.refusals, in: application, hashingBy: hash)
             counts = counts + outcome.counts
             for refusal in outcome.refusals.sorted(by: { $0.record < $1.record }) { try listener.refused(refusal) }
             listener.progress(counts, counts.records)
@@ -119,7 +123,7 @@ package struct IdentityImport: Sendable {
             throw kinds.unknown(job.provider, beside: stored.providerKinds.keys)
         }
         guard !rule.isGlobal || job.app == nil else {
-            throw Failure(.documentInvalid, "Ids of \(job.provider) are the same in every app: leave the app out.")
+            throw Failure.appOfGlobalIDs(job.provider)
         }
         guard let app = job.app ?? (rule.isGlobal ? .global : nil) else {
             throw Failure(
@@ -127,6 +131,7 @@ package struct IdentityImport: Sendable {
                 "Ids of \(job.provider) belong to an app: name the app by --app, or in the member app."
             )
         }
+        if !rule.isGlobal { try stored.requireApp(app, at: job.provider) }
         return IdentityPairs(of: application.id, at: job.provider, app: app, rule: rule, idsOf: job.former)
     }
 
@@ -154,8 +159,8 @@ package struct IdentityImport: Sendable {
         by pairs: IdentityPairs,
         without repeated: RepeatedIdentities,
         _ users: inout Set<Int>
-    ) throws -> (pairs: [IdentityPair], refusals: [ImportRefusal]) {
-        var (read, refusals): ([IdentityPair], [ImportRefusal]) = ([], [])
+    ) throws -> (pairs: [IdentityPair], refusals: [RecordFinding]) {
+        var (read, refusals): ([IdentityPair], [RecordFinding]) = ([], [])
         while read.count + refusals.count < Self.batch, let record = try stream.record() {
             do throws(RecordRefusal) {
                 let pair = try pairs.pair(of: record)
@@ -163,7 +168,7 @@ package struct IdentityImport: Sendable {
                 guard users.insert(pair.userHash).inserted else { throw RecordRefusal.userRepeated }
                 read.append(pair)
             } catch {
-                refusals.append(ImportRefusal(error, of: record))
+                refusals.append(RecordFinding(error, of: record))
             }
         }
         return (read, refusals)

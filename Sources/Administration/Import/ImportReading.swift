@@ -22,6 +22,8 @@ struct ImportReading {
     /// Converted records that are in no batch yet.
     private var waiting: ArraySlice<Converted> = []
     private var counts: [String: Int] = [:]
+    /// The number of records with a value that no property stores, and the number of such values.
+    private(set) var dropped = (records: 0, values: 0)
     private var identityCounts: [String: Int]
 
     private static let maxNames = 200
@@ -31,7 +33,7 @@ struct ImportReading {
     /// The result of a record's conversion.
     private enum Converted: Sendable {
         case row(ImportRow, unmapped: [String])
-        case refusal(ImportRefusal)
+        case refusal(RecordFinding)
 
         var record: Int {
             switch self {
@@ -105,6 +107,7 @@ struct ImportReading {
 
     private mutating func count(_ names: [String], _ row: ImportRow) {
         for provider in Set(row.identities.map(\.key.provider.text)) { identityCounts[provider, default: 0] += 1 }
+        if !names.isEmpty { dropped = (dropped.records + 1, dropped.values + names.count) }
         for name in names where counts[name] != nil || counts.count < Self.maxNames { counts[name, default: 0] += 1 }
     }
 
@@ -114,7 +117,7 @@ struct ImportReading {
     mutating func next() async throws -> ImportBatch? {
         if waiting.isEmpty { waiting = try await convert()[...] }
         guard !waiting.isEmpty else { return nil }
-        var (rows, refusals): ([ImportRow], [ImportRefusal]) = ([], [])
+        var (rows, refusals): ([ImportRow], [RecordFinding]) = ([], [])
         var keys = SeenUsers(.wholly)
         let before = done
         while let converted = waiting.first {
@@ -209,6 +212,7 @@ struct ImportReading {
             row.updated = user.source.updated
             row.lastLogin = user.source.lastLogin
             row.given = user.given
+            row.hasHash = user.source.password != nil
             row.identities = user.identities
             row.roles = user.source.roles
             if let login = user.login {
@@ -218,7 +222,7 @@ struct ImportReading {
             }
             return .row(row, unmapped: user.unmapped)
         } catch {
-            return .refusal(ImportRefusal(error, of: record))
+            return .refusal(RecordFinding(error, of: record))
         }
     }
 }
@@ -293,7 +297,7 @@ struct SeenUsers {
                 continue
             }
             refusals.append(
-                ImportRefusal(
+                RecordFinding(
                     record: row.record,
                     line: row.line,
                     reason: refusal.reason.rawValue,
@@ -330,7 +334,7 @@ extension RecordStream {
     }
 }
 
-extension ImportRefusal {
+extension RecordFinding {
     init(_ refusal: RecordRefusal, of record: SourceRecord) {
         self.init(
             record: record.number,

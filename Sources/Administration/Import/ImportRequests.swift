@@ -15,6 +15,7 @@ extension UserImport {
     ///
     /// An operator imports a larger file by the command line.
     package static let maxBytes = 4_194_304
+
     /// Imports the users of a file, or checks the file in a dry run.
     ///
     /// - Parameters:
@@ -24,22 +25,47 @@ extension UserImport {
     ///     the options of the command `user import`.
     ///   - application: The application for the users.
     ///   - isDryRun: Whether the file is only checked.
+    ///   - cursor: `next` of the response to the same request, for its further refused records.
     ///   - actor: The operator, for the audit log.
     /// - Returns: `{"file", "dryRun", "records", "imported", "existing", "refused",
     ///   "identities": [{"provider", "records"}], "unmapped": [{"field", "records"}],
-    ///   "refusals": [{"record", "line", "reason", "message"}]}`.
+    ///   "refusals": [{"record", "line", "reason", "message"}], "next"}`.
     /// - Throws: `document_invalid`, and the errors of an import.
     package func run(
         _ document: JSONValue,
         of application: String,
         isDryRun: Bool,
+        after cursor: String?,
         by actor: ChangeAuthor
     ) async throws(Failure) -> JSONValue {
         let job = try ImportJob(document, for: application)
-        return try await ImportListener.response(to: job.fileHash, isDryRun: isDryRun) { listener in
+        return try await ShownFindings.response(to: job.fileHash, isDryRun: isDryRun, after: cursor) { listener in
             isDryRun
                 ? try await check(job, telling: listener).json
                 : try await run(job, by: actor, telling: listener).json
+        }
+    }
+
+    /// Compares the users of a file in a request with those of the application.
+    ///
+    /// - Parameters:
+    ///   - document: The document of an import.
+    ///   - application: The application of the users.
+    ///   - cursor: `next` of the response to the same request, for its further findings.
+    ///   - actor: The operator, for the audit log.
+    /// - Returns: `file`, the members of `ComparisonSummary.json`, `"findings": [{"record", "line", "reason",
+    ///   "message"}]` and `next`.
+    /// - Throws: `document_invalid`, and the errors of a comparison.
+    package func compare(
+        _ document: JSONValue,
+        of application: String,
+        after cursor: String?,
+        by actor: ChangeAuthor
+    ) async throws(Failure) -> JSONValue {
+        let job = try ImportJob(document, for: application)
+        let begin: JSONObject = ["file": .string(Hexadecimal.encode(job.fileHash))]
+        return try await ShownFindings.response(begin, listing: "findings", after: cursor) { found in
+            try await compare(job, by: actor, found: found).json
         }
     }
 
@@ -80,53 +106,103 @@ extension IdentityImport {
     ///     names users by their ids there.
     ///   - application: The application of the users.
     ///   - isDryRun: Whether the file is only checked.
+    ///   - cursor: `next` of the response to the same request, for its further refused records.
     ///   - actor: The operator, for the audit log.
     /// - Returns: `{"file", "dryRun", "records", "imported", "existing", "refused", "refusals": [{"record", "line",
-    ///   "reason", "message"}]}`.
+    ///   "reason", "message"}], "next"}`.
     /// - Throws: `document_invalid`, and the errors of an import.
     package func run(
         _ document: JSONValue,
         of application: String,
         isDryRun: Bool,
+        after cursor: String?,
         by actor: ChangeAuthor
     ) async throws(Failure) -> JSONValue {
         let job = try IdentityImportJob(document, for: application)
-        return try await ImportListener.response(to: job.fileHash, isDryRun: isDryRun) { listener in
+        return try await ShownFindings.response(to: job.fileHash, isDryRun: isDryRun, after: cursor) { listener in
             try await run(job, isDryRun: isDryRun, by: actor, telling: listener).json
         }
     }
 }
 
-extension ImportListener {
-    /// The maximum number of refused records in the response to an import.
-    ///
-    /// Of an import of users, `UserImport.refusals` returns all of them.
-    private static let maxRefusals = 200
+/// The findings that one response to a file shows.
+///
+/// The findings of an import of identities and of a dry run are not stored. A client that wants further ones sends the
+/// request again.
+private struct ShownFindings {
+    private static let limit = 200
+
+    /// The number of findings that former responses have shown.
+    private let before: Int
+    private var count = 0
+    private var shown: [JSONValue] = []
+
+    /// - Parameter cursor: `next` of the former response; nil for the first one.
+    /// - Throws: `malformed_request` for a cursor that no response had.
+    private init(after cursor: String?) throws(Failure) {
+        guard let before = Int(cursor ?? "0"), before >= 0 else { throw .badCursor }
+        self.before = before
+    }
+
+    private mutating func add(_ finding: RecordFinding) {
+        count += 1
+        if count > before, shown.count < Self.limit { shown.append(.object(finding.json)) }
+    }
 
     /// Runs an import, and returns the response to its request.
     ///
     /// - Parameters:
     ///   - fileHash: The SHA-256 of the file.
     ///   - isDryRun: Whether the file is only checked.
+    ///   - cursor: `next` of the former response.
     ///   - body: Runs the import with a listener, and returns the numbers of records.
-    /// - Returns: The numbers, with the file and the first refused records.
+    /// - Returns: The numbers, with the file and some refused records.
     /// - Throws: The errors of the import.
-    fileprivate static func response(
+    static func response(
         to fileHash: [UInt8],
         isDryRun: Bool,
+        after cursor: String?,
         _ body: (ImportListener) async throws -> JSONObject
     ) async throws(Failure) -> JSONValue {
-        var refusals: [JSONValue] = []
-        var listener = ImportListener()
-        listener.refused = { if refusals.count < maxRefusals { refusals.append(.object($0.json)) } }
+        let begin: JSONObject = ["file": .string(Hexadecimal.encode(fileHash)), "dryRun": .bool(isDryRun)]
+        return try await response(begin, listing: "refusals", after: cursor) { refused in
+            var listener = ImportListener()
+            listener.refused = refused
+            return try await body(listener)
+        }
+    }
+
+    /// Processes a file, and returns the response to its request.
+    ///
+    /// - Parameters:
+    ///   - begin: The first members of the response.
+    ///   - name: The member with the findings.
+    ///   - cursor: `next` of the former response.
+    ///   - body: Processes the file with a receiver of the findings, and returns the numbers of records.
+    /// - Returns: The response, with some of the findings, and `next`.
+    /// - Throws: The errors of the processing.
+    static func response(
+        _ begin: JSONObject,
+        listing name: String,
+        after cursor: String?,
+        _ body: (@escaping (RecordFinding) throws -> Void) async throws -> JSONObject
+    ) async throws(Failure) -> JSONValue {
+        var findings = try ShownFindings(after: cursor)
         let numbers: JSONObject
-        do { numbers = try await body(listener) } catch let failure as Failure {
+        do { numbers = try await body { findings.add($0) } } catch let failure as Failure {
             throw failure
         } catch {
-            throw Failure(.internal, "The import failed.", cause: "\(error)")
+            throw Failure(.internal, "The file could not be processed.", cause: "\(error)")
         }
-        let begin: JSONObject = ["file": .string(Hexadecimal.encode(fileHash)), "dryRun": .bool(isDryRun)]
-        return .object(JSONObject(begin.members + numbers.members + [.init("refusals", .array(refusals))]))
+        let end = findings.before + findings.shown.count
+        return .object(
+            JSONObject(
+                begin.members + numbers.members + [
+                    .init(name, .array(findings.shown)),
+                    .init("next", findings.count > end ? .string(String(end)) : .null),
+                ]
+            )
+        )
     }
 }
 
@@ -153,7 +229,7 @@ extension ImportSummary {
     }
 }
 
-extension ImportRefusal {
+extension RecordFinding {
     /// The refusal as `{"record", "line", "reason", "message"}`.
     package var json: JSONObject {
         [

@@ -53,7 +53,7 @@ package struct ImportListener {
     /// The counts include the records of an interrupted run that this one resumes.
     package var progress: (ImportCounts, Int) -> Void = { _, _ in }
     /// Receives each refused record, in the order of the file.
-    package var refused: (ImportRefusal) throws -> Void = { _ in }
+    package var refused: (RecordFinding) throws -> Void = { _ in }
     /// Called before the import waits for PostgreSQL, which still executes a batch of the interrupted import.
     package var waiting: () -> Void = {}
 
@@ -207,7 +207,7 @@ package struct UserImport: Sendable {
         }
     }
 
-    private func eachRefusal(of key: ImportKey, _ body: (ImportRefusal) throws -> Void) async throws {
+    private func eachRefusal(of key: ImportKey, _ body: (RecordFinding) throws -> Void) async throws {
         let limit = 1000
         var last = 0
         while true {
@@ -218,7 +218,7 @@ package struct UserImport: Sendable {
         }
     }
 
-    private func reading(
+    func reading(
         _ job: ImportJob,
         _ stored: StoredApplication,
         _ application: Application
@@ -226,6 +226,11 @@ package struct UserImport: Sendable {
         var job = job
         for kind in kinds.all { job.options.subjects[kind.name] = kind.subjects }
         for (name, kind) in stored.providerKinds { job.options.subjects[name] = kinds.named(kind)?.subjects }
+        // An application without the provider may get it later, and a provider of no known kind never has apps here.
+        for (provider, app) in job.options.apps where stored.providers[provider] != nil {
+            if job.options.subjects[provider]?.isGlobal == true { throw Failure.appOfGlobalIDs(provider) }
+            try stored.requireApp(app, at: provider)
+        }
         return try ImportReading(
             job,
             of: application,
@@ -260,6 +265,34 @@ extension ApplicationChanges {
             )
         }
         return stored
+    }
+}
+
+extension StoredApplication {
+    /// Checks that the application has an app at a provider.
+    ///
+    /// Logins by any other app, such as a removed one, are refused, so an identity there would be of no use. It is far
+    /// more likely that the operator has misspelt the app's id.
+    ///
+    /// - Throws: `document_invalid` if the application does not have the app.
+    func requireApp(_ app: ProviderAppID, at provider: ProviderName) throws(Failure) {
+        let apps = (providers[provider]?.apps ?? []).map(\.id)
+        guard !apps.contains(app) else { return }
+        let known = apps.isEmpty ? "none" : apps.map(\.text).joined(separator: ", ")
+        throw Failure(
+            .documentInvalid,
+            """
+            The application has no app \(app.text) at \(provider), but \(known). Ids of users differ from app to app: name the \
+            app to which the ids belong, or add it to the provider first.
+            """
+        )
+    }
+}
+
+extension Failure {
+    /// Returns the failure for an app that was named although the provider has the same ids in every app.
+    static func appOfGlobalIDs(_ provider: ProviderName) -> Failure {
+        Failure(.documentInvalid, "Ids of \(provider) are the same in every app: leave the app out.")
     }
 }
 

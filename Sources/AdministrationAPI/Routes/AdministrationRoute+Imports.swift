@@ -25,7 +25,7 @@ extension AdministrationRoute {
             .post,
             "applications/{application}/imports",
             .owner,
-            query: [.dryRun],
+            query: [.dryRun, .cursor],
             factor: .within5Minutes,
             Operation(
                 "importUsers",
@@ -45,6 +45,33 @@ extension AdministrationRoute {
                     call.document(upTo: UserImport.maxBytes),
                     of: call["application"],
                     isDryRun: try call.isDryRun,
+                    after: call.query[.cursor],
+                    by: call.actor
+                )
+            )
+        },
+        .init(
+            .post,
+            "applications/{application}/importChecks",
+            .viewer,
+            query: [.cursor],
+            Operation(
+                "checkImport",
+                "Compares the users of a file with those of the application, and changes nothing.",
+                more: "The body is that of an import, with the same options. `former` has no effect.",
+                body: Content(
+                    .importRequest,
+                    examples: ["csv": #"{"source": "csv", "file": "email,name\nann@example.com,Ann\n"}"#]
+                ),
+                .value(.importCheck, "What is here and what is missing."),
+                or: [.conflict, .fileTooLarge]
+            )
+        ) { call in
+            .value(
+                try await call.administration.userImport.compare(
+                    call.document(upTo: UserImport.maxBytes),
+                    of: call["application"],
+                    after: call.query[.cursor],
                     by: call.actor
                 )
             )
@@ -68,7 +95,7 @@ extension AdministrationRoute {
             .post,
             "applications/{application}/identityImports",
             .owner,
-            query: [.dryRun],
+            query: [.dryRun, .cursor],
             factor: .within5Minutes,
             Operation(
                 "importIdentities",
@@ -92,6 +119,7 @@ extension AdministrationRoute {
                     call.document(upTo: UserImport.maxBytes),
                     of: call["application"],
                     isDryRun: try call.isDryRun,
+                    after: call.query[.cursor],
                     by: call.actor
                 )
             )
@@ -118,7 +146,8 @@ extension Schema {
         "imported": .integer,
         "existing": .integer.described("Records whose users have the identity already."),
         "refused": .integer,
-        "refusals": .array(of: .refusedRecord).described("The first 200."),
+        "refusals": .refusedRecords,
+        "next": .furtherFindings,
     ]).named("IdentityImportOutcome")
 
     static let importRequest = Schema.object(
@@ -175,8 +204,53 @@ extension Schema {
                 "records": .integer,
             ])
         ),
-        "refusals": .array(of: .refusedRecord).described("The first 200."),
+        "refusals": .refusedRecords,
+        "next": .furtherFindings,
     ]).named("ImportOutcome")
+
+    static let importCheck = Schema.object([
+        "file": .sha256.described("The SHA-256 of the file."),
+        "records": .integer,
+        "complete": .integer.described("Records whose users have everything that the record has."),
+        "differs": .integer.described("Records whose users have other values, but all login methods."),
+        "incomplete": .integer.described("Records whose users lack an identity, or have no password despite a hash."),
+        "missing": .integer.described("Records whose users are not here."),
+        "refused": .integer.described("Records that cannot become users."),
+        "passwordsTaken": .integer.described("Records with a hash whose users have a password."),
+        "passwordsMissing": .integer,
+        "emailsShared": .integer.described("Records with an e-mail address of another user, or of an earlier record."),
+        "loginsShared": .integer.described("Records with a login name of another user, or of an earlier record."),
+        "droppedRecords": .integer.described("Records with a value that no property takes."),
+        "droppedValues": .integer,
+        "identities": .array(
+            of: .object([
+                "provider": .string,
+                "here": .integer,
+                "missing": .integer,
+                "ofOthers": .integer.described("Identities of other users."),
+            ])
+        ),
+        "differences": .array(
+            of: .object([
+                "property": .string,
+                "records": .integer,
+            ])
+        ),
+        "unmapped": .array(
+            of: .object([
+                "field": .string,
+                "records": .integer,
+            ])
+        ),
+        "findings": .array(of: .refusedRecord).described("At most 200. A record may have several."),
+        "next": .furtherFindings,
+    ]).named("ImportCheck")
+
+    private static let refusedRecords = Schema.array(of: .refusedRecord).described("At most 200.")
+
+    private static let furtherFindings = Schema.string.nullable.described(
+        "The cursor for further ones: send the request again with it, an import as a dry run. null: there are none."
+    )
 
     static let refusedRecord = Schema.object([
         "record": .integer,

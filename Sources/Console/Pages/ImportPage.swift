@@ -2,6 +2,7 @@ import AdministrationAPI
 import Domain
 import Encodings
 import Hummingbird
+import Import
 import Pages
 
 /// The page that imports the users of another system from a file.
@@ -38,17 +39,37 @@ extension Console {
         for name in ["former", "hashConfig"] {
             if let text = try form.value(name), !text.isEmpty { document.append(name, .string(text)) }
         }
-        // Lines of `name=value`, in the notation of the command line.
-        for name in ["apps", "columns"] {
+        // Lines in the notation of the command line.
+        func lines(_ name: String) throws -> [String] {
+            try form.value(name)?.split(whereSeparator: \.isNewline).map { String($0) } ?? []
+        }
+        func pairs(_ name: String) throws -> JSONObject {
             var pairs = JSONObject()
-            for line in try form.value(name)?.split(whereSeparator: \.isNewline) ?? [] {
+            for line in try lines(name) {
                 let sides = line.split(separator: "=", maxSplits: 1).map(String.init)
                 guard sides.count == 2 else {
                     throw Failure(.malformedRequest, "Each line of \(name) must be name=value.")
                 }
                 pairs.append(sides[0], .string(sides[1]))
             }
-            if !pairs.members.isEmpty { document.append(name, .object(pairs)) }
+            return pairs
+        }
+        var (apps, identities) = (try pairs("apps"), JSONObject())
+        for line in try lines("identities") {
+            guard let identity = IdentityMember(line) else {
+                let form = "provider=field or provider=field,app=ID"
+                throw Failure(.malformedRequest, "Each line of identities must be \(form).")
+            }
+            let provider = identity.provider.text
+            guard identities[provider] == nil, identity.app == nil || apps[provider] == nil else {
+                throw Failure(.malformedRequest, "Name the field and the app of \(provider) once.")
+            }
+            identities.append(provider, .string(identity.member))
+            if let app = identity.app { apps.append(provider, .string(app.text)) }
+        }
+        for (name, pairs) in [("apps", apps), ("columns", try pairs("columns")), ("identities", identities)]
+        where !pairs.members.isEmpty {
+            document.append(name, .object(pairs))
         }
         if let mapping = try form.value("mapping"), !mapping.isEmpty {
             document.append("mapping", try parsed(mapping, "mapping"))
@@ -120,6 +141,10 @@ extension Console {
             The app that the ids of a provider belong to, one per line, such as \
             \(kinds.first?.name ?? "NAME")=1234567890.
             """, rows: 2))
+            \(area("identities", "Fields with ids at providers", """
+            The field that holds a user's id at a provider, one per line, such as \
+            \(kinds.first?.name ?? "NAME")=FIELD or \(kinds.first?.name ?? "NAME")=FIELD,app=1234567890.
+            """, rows: 2))
             \(area("columns", "Column names", """
             For CSV and JSON lines: the name of a field in the file, one per line, such as passwordHash=pw.
             """, rows: 2))
@@ -147,6 +172,9 @@ extension Console {
                 ("Message", .value(refusal["message"])),
             ]
         }
+        let identities = HTML.table("Identities", of: outcome.objects("identities"), ifEmpty: "") { provider in
+            [("Provider", .value(provider["provider"])), ("Records", "\(provider.integer("records"))")]
+        }
         let unmapped = HTML.table("Fields", of: outcome.objects("unmapped"), ifEmpty: "") { field in
             [("Field", .value(field["field"])), ("Records", "\(field.integer("records"))")]
         }
@@ -156,6 +184,7 @@ extension Console {
             role="status">\(isDryRun ? "Nothing was written." : "The import is finished.")</p>
             \(HTML.facts(counts.map { ("\($0.0)", "\(outcome.integer($0.1))") }))
             \("<h3>Refused</h3>\(refusals)", if: !outcome.objects("refusals").isEmpty)
+            \("<h3>Identities</h3>\(identities)", if: !outcome.objects("identities").isEmpty)
             \("<h3>Fields without a property</h3>\(unmapped)", if: !outcome.objects("unmapped").isEmpty)
             """
     }

@@ -13,6 +13,7 @@ extension Console {
         mountNewUser(on: router)
         mountErasureList(on: router)
         mountImport(on: router)
+        mountDuplicates(on: router)
         mountUser(on: router)
         mountUserProperties(on: router)
         mountUserMerge(on: router)
@@ -81,8 +82,9 @@ extension Console {
         let list: HTML = "\(table)<p>\(first, if: visit.query["cursor"] != nil)\(next)</p>"
         func place(_ name: String) -> String { consolePath("applications", application, name) }
         let others: HTML = """
-            <p class="actions">\(HTML.button("Create a user", to: place("new-user")))
-            \(HTML.button("Import", to: place("import")))
+            <p class="actions">\(HTML.button("Create a user", to: place("new-user")), if: mayChange)
+            \(HTML.button("Import", to: place("import")), if: mayChange)
+            \(HTML.button("Find duplicates", to: place("duplicates")))
             \(HTML.button("Erase from a list of ids", to: place("erase-list")), if: visit.role >= .owner)</p>
             """
         return Page(
@@ -90,7 +92,7 @@ extension Console {
             section: .applications,
             trail: Self.trail(of: application),
             content: """
-                \(others, if: mayChange)
+                \(others)
                 <form class="search" role="search">\
                 <label>Search by <select id="by" name="by">\(options)</select></label>
                 <label>for <input id="q" name="q" type="search" value="\(value)" spellcheck="false"></label>

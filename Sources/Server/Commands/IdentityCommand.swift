@@ -66,7 +66,7 @@ struct IdentityCommand: ParsableCommand {
 
         func run(_ administration: Administration, by actor: ChangeAuthor) async throws {
             let file = try ImportFile(file)
-            let report = try ImportReport(report, on: file)
+            let report = try ImportReport(report, of: "Refused records", on: file)
             var progress = Progress("records", isShown: true)
             var job = IdentityImportJob(
                 application: application.id,

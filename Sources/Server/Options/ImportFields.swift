@@ -31,24 +31,8 @@ struct ProviderAppName: ExpressibleByArgument, Sendable {
     }
 }
 
-/// A command-line argument such as `facebook=fbId,app=1234567890`: a provider, the member of a record that holds the
-/// user's id at the provider, and optionally the app to which the id belongs.
-struct IdentityMember: ExpressibleByArgument, Sendable {
-    let provider: ProviderName
-    let member: String
-    let app: ProviderAppID?
-
-    init?(argument: String) {
-        let parts = argument.split(separator: "=", maxSplits: 1).map(String.init)
-        guard parts.count == 2, let provider = ProviderName(parts[0]) else { return nil }
-        let ends = parts[1].ranges(of: ",app=")
-        let app = ends.last.map { String(parts[1][$0.upperBound...]) }
-        let member = String(parts[1][..<(ends.last?.lowerBound ?? parts[1].endIndex)])
-        guard !member.isEmpty, app == nil || app.flatMap(ProviderAppID.init) != nil else { return nil }
-        self.provider = provider
-        self.member = member
-        self.app = app.flatMap(ProviderAppID.init)
-    }
+extension IdentityMember: ExpressibleByArgument {
+    package init?(argument: String) { self.init(argument) }
 }
 
 extension FirebaseScryptParameters {

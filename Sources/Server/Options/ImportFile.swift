@@ -35,6 +35,9 @@ struct ImportFile {
         return stat(path, &status) == 0 && status.st_dev == device && status.st_ino == number
     }
 
+    /// Returns the percentage of the file that a number of bytes is.
+    func percent(of read: Int) -> Int { bytes == 0 ? 100 : min(100, 100 * read / bytes) }
+
     /// Returns a function that reads the file from the beginning, one part at each call.
     ///
     /// After the last part, the function returns an empty part.

@@ -13,21 +13,67 @@ extension Store {
     ///   - pairs: The users with their identities, all of one app at one provider.
     ///   - refused: Records of the same batch that have been refused already. They become part of the outcome.
     ///   - application: The application of the users.
-    ///   - isDryRun: Whether nothing is written.
     ///   - hash: The hash by which banned identities are recognized.
     /// - Returns: The outcome of the records; `existing` are those whose users have the identity already.
     /// - Throws: `internal` if a record has no outcome; `store_unavailable` and similar failures. Nothing is written
     ///   then.
     package func link(
         _ pairs: [IdentityPair],
-        besides refused: [ImportRefusal],
+        besides refused: [RecordFinding],
+        in application: Application,
+        hashingBy hash: @escaping IdentityHasher
+    ) async throws(Failure) -> ImportOutcome {
+        try await link(pairs, besides: refused, in: application, isDryRun: false, hashingBy: hash).0
+    }
+
+    /// Determines the outcome that `link` would have, and writes nothing.
+    ///
+    /// - Parameters:
+    ///   - pairs: The users with their identities.
+    ///   - refused: Records of the same batch that have been refused already.
+    ///   - users: The users, as hashes, who would have an identity by the former batches. Those of this batch are added.
+    ///   - application: The application of the users.
+    ///   - hash: The hash by which banned identities are recognized.
+    /// - Returns: The outcome of the records.
+    /// - Throws: `internal` if a record has no outcome; `store_unavailable` and similar failures.
+    package func checkLinks(
+        _ pairs: [IdentityPair],
+        besides refused: [RecordFinding],
+        after users: inout Set<Int>,
+        in application: Application,
+        hashingBy hash: @escaping IdentityHasher
+    ) async throws(Failure) -> ImportOutcome {
+        let (linked, approved) = try await link(
+            pairs,
+            besides: refused,
+            in: application,
+            isDryRun: true,
+            hashingBy: hash
+        )
+        var outcome = linked
+        // One record may name a user by id, and one of a former batch by address.
+        for (record, line, user) in approved where !users.insert(user.hashValue).inserted {
+            let (reason, message) = PairStatement.refusal("userHasIdentity")
+            outcome.refusals.append(RecordFinding(record: record, line: line, reason: reason, message: message))
+            outcome.counts.imported -= 1
+            outcome.counts.refused += 1
+        }
+        return outcome
+    }
+
+    /// Adds identities to users, or determines the outcome of that.
+    ///
+    /// - Returns: The outcome of the records, and what a dry run would import.
+    private func link(
+        _ pairs: [IdentityPair],
+        besides refused: [RecordFinding],
         in application: Application,
         isDryRun: Bool,
         hashingBy hash: @escaping IdentityHasher
-    ) async throws(Failure) -> ImportOutcome {
+    ) async throws(Failure) -> LinkedPairs {
         try await translating(of: application) {
             try await repeatingAfterLocks {
-                try await tables(of: application).withTransaction { connection in
+                try await tables(of: application).withTransaction { connection -> LinkedPairs in
                     try await connection.stage(pairs, hashingBy: hash)
                     _ = try await connection.query(PairStatement.users(in: application))
                     if !isDryRun { _ = try await connection.query(PairStatement.lock(in: application)) }
@@ -37,13 +83,16 @@ extension Store {
                     )
                     // The login of a new user may have created the identity meanwhile.
                     _ = try await connection.query(PairStatement.owners(in: application))
-                    return try await connection.outcome(
+                    let outcome = try await connection.outcome(
                         ofRowsIn: "import_pairs",
                         records: pairs.count + refused.count,
                         imported: written.affectedRows ?? 0,
                         besides: refused,
                         refusal: PairStatement.refusal
                     )
+                    guard isDryRun else { return (outcome, []) }
+                    let approved = try await connection.query(PairStatement.approved)
+                    return (outcome, try approved.all(Int.self, Int.self, ObjectID.self))
                 }
             }
         }
@@ -86,6 +135,9 @@ extension Store {
         try await transaction(in: tables) { try await tables.record([record], by: actor, with: $0) }
     }
 }
+
+/// The outcome of records; in a dry run also the number, the line and the user of each record that would be imported.
+private typealias LinkedPairs = (ImportOutcome, [(Int, Int, ObjectID)])
 
 /// The statements that give verdicts to the rows of the temporary table `import_pairs`.
 ///
@@ -176,13 +228,27 @@ private enum PairStatement {
     /// Marks the rows that an import would write.
     static let approval: Statement = "update import_pairs set verdict = 'imported' where verdict is null"
 
+    /// The rows that an import would write.
+    static let approved: Statement = """
+        select record, line, object_id from import_pairs where verdict = 'imported' order by record
+        """
+
     /// Returns the statement that inserts the identities, and marks their rows.
+    ///
+    /// As in an import of users, an identity is as old as its user. The user had it in the former system, so the undo of
+    /// a later change must not take it for one that a thief has added (`restoreIdentities`).
     static func insertion(in application: Application) -> Statement {
         """
         with fresh as (
-            insert into \(identifier: application.schema).identities (provider, provider_app, subject, object_id)
-            select provider, provider_app, subject, object_id from import_pairs where verdict is null
-            order by subject on conflict do nothing
+            insert into \(identifier: application.schema).identities
+                (provider, provider_app, subject, object_id, created, last_used)
+            select p.provider, p.provider_app, p.subject, p.object_id, coalesce(u.created, now()),
+                coalesce(u.last_login, u.created, now())
+            from import_pairs p cross join lateral (
+                select created, last_login from \(identifier: application.schema).users
+                where object_id = p.object_id limit 1
+            ) u
+            where p.verdict is null order by p.subject on conflict do nothing
             returning provider, provider_app, subject
         )
         update import_pairs p set verdict = 'imported' from fresh f

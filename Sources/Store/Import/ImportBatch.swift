@@ -18,6 +18,10 @@ package struct ImportRow: Sendable {
     package var lastLogin: Int64?
     package var given = GivenProperties()
     package var password: StoredPassword?
+    /// Whether the file has a password hash of the user.
+    ///
+    /// If not, nobody knows the password in `password`.
+    package var hasHash = false
     package var identities: [(key: IdentityKey, created: Int64?)] = []
     package var roles: [String] = []
 
@@ -28,8 +32,8 @@ package struct ImportRow: Sendable {
     }
 }
 
-/// A record that was not imported, with the reason but without any of its values.
-package struct ImportRefusal: Sendable, Equatable {
+/// Why a record was not imported, or what a comparison found about it; without any of its values.
+package struct RecordFinding: Sendable, Equatable {
     package let record: Int
     package let line: Int
     package let reason: String
@@ -54,9 +58,9 @@ package struct ImportBatch: Sendable {
     package let through: Int
     /// The records to import, in the order of the file.
     package let rows: [ImportRow]
-    package let refusals: [ImportRefusal]
+    package let refusals: [RecordFinding]
 
-    package init(before: Int, through: Int, rows: [ImportRow], refusals: [ImportRefusal]) {
+    package init(before: Int, through: Int, rows: [ImportRow], refusals: [RecordFinding]) {
         self.before = before
         self.through = through
         self.rows = rows
@@ -87,7 +91,7 @@ package struct ImportBatch: Sendable {
     /// Returns a copy of this batch in which its only row is refused.
     func refusing(_ failure: Failure) -> ImportBatch {
         let refused = rows.map {
-            ImportRefusal(record: $0.record, line: $0.line, reason: "notStored", message: failure.message)
+            RecordFinding(record: $0.record, line: $0.line, reason: "notStored", message: failure.message)
         }
         return ImportBatch(before: before, through: through, rows: [], refusals: refusals + refused)
     }
@@ -135,7 +139,7 @@ package struct ImportOutcome: Sendable {
     /// The numbers of the records whose users already existed.
     package var existing: Set<Int> = []
     /// The records that became no user, each with the reason, in no order.
-    package var refusals: [ImportRefusal] = []
+    package var refusals: [RecordFinding] = []
 
     package init() {}
 

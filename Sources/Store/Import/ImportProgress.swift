@@ -196,7 +196,7 @@ extension Store {
         of key: ImportKey,
         after record: Int,
         limit: Int
-    ) async throws(Failure) -> [ImportRefusal] {
+    ) async throws(Failure) -> [RecordFinding] {
         let result = try await query(
             """
             select record, line, reason, message from federation.import_refusals
@@ -204,7 +204,7 @@ extension Store {
             """,
             in: tables(of: key)
         )
-        return try result.all(into: ImportRefusal.init)
+        return try result.all(into: RecordFinding.init)
     }
 
     /// Updates the planner's statistics of an application's users.

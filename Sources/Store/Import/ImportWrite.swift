@@ -25,12 +25,14 @@ extension Store {
         in application: Application,
         hashingBy hash: @escaping IdentityHasher
     ) async throws(Failure) -> ImportOutcome {
-        try await part(batch, in: application) { batch in
+        try await part(batch, in: application, joiningBy: +) { batch in
             try await transaction(endingBy: "commit", of: application) { connection in
                 try await connection.take(key, at: batch)
                 let columns = try await connection.importColumns(of: application)
                 var imported = 0
-                for lacking in try await connection.stage(batch, columns, in: application, hashingBy: hash) {
+                let lacks = try await connection.stage(batch, columns.withDefault, in: application, hashingBy: hash)
+                try await connection.markTaken(in: application)
+                for lacking in lacks {
                     let inserted = try await connection.query(Self.insertion(lacking: lacking, in: application))
                     imported += inserted.affectedRows ?? 0
                 }
@@ -54,10 +56,11 @@ extension Store {
         in application: Application,
         hashingBy hash: @escaping IdentityHasher
     ) async throws(Failure) -> ImportOutcome {
-        try await part(batch, in: application) { batch in
+        try await part(batch, in: application, joiningBy: +) { batch in
             try await transaction(endingBy: "rollback", of: application) { connection in
                 let columns = try await connection.importColumns(of: application)
-                let lacks = try await connection.stage(batch, columns, in: application, hashingBy: hash)
+                let lacks = try await connection.stage(batch, columns.withDefault, in: application, hashingBy: hash)
+                try await connection.markTaken(in: application)
                 let copy = try await connection.query(Self.definition(ofCopy: "import_check", in: application))
                 try await connection.execute(script: try copy.first(String.self) ?? "")
                 for lacking in lacks {
@@ -79,11 +82,11 @@ extension Store {
     ///
     /// The rows are prepared between the statements, which takes seconds for many rows on a busy machine. Therefore the
     /// timeout for a session that is idle in a transaction is long.
-    private func transaction(
+    func transaction<Outcome: Sendable>(
         endingBy end: String,
         of application: Application,
-        _ body: @Sendable (PostgresConnection) async throws -> ImportOutcome
-    ) async throws -> ImportOutcome {
+        _ body: @Sendable (PostgresConnection) async throws -> Outcome
+    ) async throws -> Outcome {
         try await tables(of: application).withConnection { connection in
             try await connection.execute(
                 script: """
@@ -101,11 +104,20 @@ extension Store {
     ///
     /// If one of its rows is refused, or if the transaction collides with another one, each half of the batch is
     /// processed separately.
-    private func part(
+    ///
+    /// - Parameters:
+    ///   - batch: The records.
+    ///   - application: The application of the users.
+    ///   - join: Returns the outcome of both halves.
+    ///   - body: Processes a part of the batch in a transaction.
+    /// - Returns: The outcome of all records.
+    /// - Throws: `store_unavailable` and similar failures.
+    func part<Outcome: Sendable>(
         _ batch: ImportBatch,
         in application: Application,
-        _ body: @Sendable (ImportBatch) async throws -> ImportOutcome
-    ) async throws(Failure) -> ImportOutcome {
+        joiningBy join: @Sendable (Outcome, Outcome) -> Outcome,
+        _ body: @Sendable (ImportBatch) async throws -> Outcome
+    ) async throws(Failure) -> Outcome {
         do {
             return try await body(batch)
         } catch let failure as Failure {
@@ -115,11 +127,11 @@ extension Store {
             guard error.isOfARow || error.handling == .retryTransaction, !batch.rows.isEmpty else { throw failure }
             guard let (first, second) = batch.halves else {
                 guard error.isOfARow else { throw failure }
-                return try await part(batch.refusing(failure), in: application, body)
+                return try await part(batch.refusing(failure), in: application, joiningBy: join, body)
             }
-            let done = try await part(first, in: application, body)
-            let rest = try await part(second, in: application, body)
-            return done + rest
+            let done = try await part(first, in: application, joiningBy: join, body)
+            let rest = try await part(second, in: application, joiningBy: join, body)
+            return join(done, rest)
         } catch {
             throw Failure.databaseFault(cause: "\(error)")
         }
@@ -244,15 +256,13 @@ extension PostgresConnection {
         return columns
     }
 
-    /// Copies the rows of a batch into temporary tables and marks each row that cannot be imported with the reason.
-    ///
-    /// Each row needs single lookups by an index, however large the tables are. A join could read whole tables.
+    /// Copies the rows of a batch into the temporary tables `import_rows` and `import_identities`.
     ///
     /// - Returns: The distinct sets of properties that users of the batch lack, and for which they get the columns'
     ///   defaults. Users who lack the same set are inserted together.
-    fileprivate func stage(
+    func stage(
         _ batch: ImportBatch,
-        _ table: ImportColumns,
+        _ withDefault: Set<String>,
         in application: Application,
         hashingBy hash: IdentityHasher
     ) async throws -> [[String]] {
@@ -270,7 +280,7 @@ extension PostgresConnection {
         var (rows, identities) = (CopyRows(), CopyRows())
         var lacks: [[String]] = []
         for row in batch.rows {
-            let lacking = row.lacking(table.withDefault, in: application)
+            let lacking = row.lacking(withDefault, in: application)
             if !lacks.contains(lacking) { lacks.append(lacking) }
             rows.append(row.binds(lacking: lacking, in: application))
             for (key, created) in row.identities {
@@ -288,6 +298,13 @@ extension PostgresConnection {
         )
         // Without statistics PostgreSQL would assume that the tables are small, and join them row by row.
         _ = try await query("analyze import_rows (record, object_id, lacks, verdict), import_identities (record)")
+        return lacks
+    }
+
+    /// Marks each row of `import_rows` that cannot be imported with the reason.
+    ///
+    /// Each row needs single lookups by an index, however large the tables are. A join could read whole tables.
+    fileprivate func markTaken(in application: Application) async throws(PostgresError) {
         let schema = Statement.quoted(identifier: application.schema)
         _ = try await query(
             """
@@ -315,7 +332,6 @@ extension PostgresConnection {
             )
             """
         )
-        return lacks
     }
 
     /// Returns the outcome of records, from the verdicts on the rows of a temporary table.
@@ -332,7 +348,7 @@ extension PostgresConnection {
         ofRowsIn table: String,
         records: Int,
         imported: Int,
-        besides refused: [ImportRefusal],
+        besides refused: [RecordFinding],
         refusal: (String?) -> (reason: String, message: String)
     ) async throws -> ImportOutcome {
         let result = try await query(
@@ -349,7 +365,7 @@ extension PostgresConnection {
                 continue
             }
             let (reason, message) = refusal(verdict)
-            outcome.refusals.append(ImportRefusal(record: record, line: line, reason: reason, message: message))
+            outcome.refusals.append(RecordFinding(record: record, line: line, reason: reason, message: message))
         }
         outcome.counts.records = records
         outcome.counts.imported = imported

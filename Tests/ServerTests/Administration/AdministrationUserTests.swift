@@ -57,6 +57,17 @@ struct AdministrationUserTests {
         let reply = try await owner.send("POST", path, #"{"provider": "facebook", "app": "1234567890", \#(file)}"#)
         #expect(reply.status == 200 && JSON.object(reply.text)?["imported"]?.integer == 1, "\(reply.text)")
         #expect(try await deployment.loggedIn(visitor).objectID == id)
+        // No refused record is lost: the same request shows the further ones.
+        let unknown = (1...250).map { "nobody\($0)@example.com,\($0)\n" }.joined()
+        let body = JSONValue.object([
+            "provider": .string("facebook"), "app": .string("1234567890"), "file": .string("email,subject\n" + unknown),
+        ]).text
+        let first = try await owner.ask("POST", path, body)
+        #expect(first["refused"]?.integer == 250 && first["refusals"]?.array?.count == 200, "\(first)")
+        let next = try #require(first["next"]?.string)
+        let rest = try await owner.ask("POST", "\(path)?dryRun=true&cursor=\(next)", body)
+        let records = rest["refusals"]?.array?.compactMap { $0.object?["record"]?.integer }
+        #expect(records == Array(201...250) && rest["next"]?.isNull == true, "\(rest)")
         for (body, place) in [
             (#"{"provider": "facebook"}"#, "/file"), (#"{\#(file)}"#, "/provider"),
             (#"{"provider": "facebook", "app": "a b", \#(file)}"#, "/app"),

@@ -45,6 +45,7 @@ struct CommandLineHelpTests {
         property: index
         mapping: diff rollback preview
         identity: import
+        import: check
         user: duplicates create refresh unlink export erase import
         invitation: send
         console

@@ -17,6 +17,10 @@ struct IdentityImportTests {
         try await withDatabase { database in
             let ann = CommandLineOperator(database: database)
             try await ann.succeed("set applications/demo")
+            try await ann.succeed(
+                "set applications/demo/providers/facebook apps.1234567890.appSecret=@-",
+                input: "canary-typed-secret-0123456789"
+            )
             try await database.psql(
                 """
                 insert into demo.users (object_id, email, user_status) values
@@ -24,7 +28,7 @@ struct IdentityImportTests {
                     ('\(Self.id(3))', 'twin@example.com', 'ENABLED'), ('\(Self.id(4))', 'TWIN@example.com', 'ENABLED'),
                     ('\(Self.id(5))', null, 'GUEST'), ('\(Self.id(6))', 'dora@example.com', 'ENABLED'),
                     ('\(Self.id(7))', 'eve@example.com', 'ENABLED');
-                update demo.users set email_verified = true where email !~ 'dora';
+                update demo.users set email_verified = true, created = '2020-01-01' where email !~ 'dora';
                 insert into demo.identities (provider, provider_app, subject, object_id) values
                     ('facebook', '1234567890', '6', '\(Self.id(6))'), ('facebook', '77', '1', '\(Self.id(1))')
                 """
@@ -96,6 +100,14 @@ struct IdentityImportTests {
                         == (isDryRun ? [] : [["1", Self.id(1)], ["2", Self.id(2)]]) + [["6", Self.id(6)]]
                 )
             }
+            // Otherwise the undo of an older change would remove them as those of a thief.
+            let young = try await database.psql(
+                """
+                select subject from demo.identities i join demo.users u using (object_id)
+                where i.created <> u.created and provider_app = '1234567890' and subject <> '6'
+                """
+            )
+            #expect(young.isEmpty)
             let entries = try await database.psql(
                 """
                 select details #>> '{to,step}', details #>> '{to,imported}'
@@ -113,19 +125,22 @@ struct IdentityImportTests {
                 """
                 insert into demo.users (object_id, email)
                 select ('00000000-0000-4000-8000-' || lpad(g::text, 12, '0'))::uuid, 'u' || g || '@example.com'
-                from generate_series(1, 1100) g
+                from generate_series(1, 1100) g;
+                update demo.users set email_verified = true where email = 'u1@example.com'
                 """
             )
             func row(_ number: Int, _ subject: Int) -> String {
                 let digits = String(number)
                 return
-                    "00000000-0000-4000-8000-\(String(repeating: "0", count: 12 - digits.count))\(digits),\(subject)\n"
+                    "00000000-0000-4000-8000-\(String(repeating: "0", count: 12 - digits.count))\(digits),,\(subject)\n"
             }
-            let text = "objectId,subject\n" + (1...1100).map { row($0, 1000 + $0) }.joined() + row(1, 9999)
+            // The last record names the user of the first one by address.
+            let rest = row(1, 9999) + ",u1@example.com,9998\n"
+            let text = "objectId,email,subject\n" + (1...1100).map { row($0, 1000 + $0) }.joined() + rest
             let command = Self.command.replacing("FILE", with: try file(text))
             func sum(isDryRun: Bool) -> JSONObject? {
                 JSON.object(
-                    #"{"dryRun": \#(isDryRun), "records": 1101, "imported": 1100, "existing": 0, "refused": 1}"#
+                    #"{"dryRun": \#(isDryRun), "records": 1102, "imported": 1100, "existing": 0, "refused": 2}"#
                 )
             }
             let dry = try await ann.run(command + " --dry-run")
@@ -146,7 +161,10 @@ struct IdentityImportTests {
                 return try await run
             }
             #expect(JSON.object(run.standardOutput) == sum(isDryRun: false), "\(run.standardError)")
-            #expect(run.standardError.contains("Line 1102: an earlier record has the same user"))
+            for told in [dry.standardError, run.standardError] {
+                #expect(told.contains("Line 1102: an earlier record has the same user"), "\(told)")
+                #expect(told.contains("Line 1103: its user has another identity of this provider"), "\(told)")
+            }
         }
     }
 
@@ -197,6 +215,7 @@ struct IdentityImportTests {
         arguments: [
             ("identity import demo FILE --provider facebook", "name the app by --app"),
             ("identity import demo FILE --provider twitter --app 1", "leave the app out"),
+            ("identity import demo FILE --provider facebook --app 77", "no app 77 at facebook, but 1234567890"),
             ("identity import demo FILE --provider nowhere --app 1", "facebook, twitter"),
             ("identity import demo FILE --provider password --app 1", "password"),
             ("identity import demo FILE --provider facebook --app 1 --from parse", "csv or ndjson"),

@@ -21,6 +21,13 @@ struct UserImportTests {
         }
     }
 
+    private func setApp(of ann: CommandLineOperator) async throws {
+        try await ann.succeed(
+            "set applications/demo/providers/facebook apps.1234567890.appSecret=@-",
+            input: "canary-typed-secret-0123456789"
+        )
+    }
+
     /// A page with the exports that its commands name, and the users in the application after the commands.
     struct Page: CustomTestStringConvertible {
         let name: String
@@ -75,6 +82,7 @@ struct UserImportTests {
     @Test("every command of docs/migrating does what its page says, on a small export of that form", arguments: pages)
     func page(page: Page) async throws {
         try await withFolder { ann, folder, database in
+            try await setApp(of: ann)
             for (name, export) in page.files {
                 try FileManager.default.copyItem(atPath: "\(Self.exports)/\(export)", toPath: "\(folder)/\(name)")
             }
@@ -148,6 +156,41 @@ struct UserImportTests {
         }
     }
 
+    @Test("import check reads the same file, exits with 1 while something is missing, and prints no value")
+    func check() async throws {
+        try await withFolder { ann, folder, database in
+            let (file, report) = ("\(folder)/people.csv", "\(folder)/report")
+            let text = "objectId,email,name,shoe\n1,ann@example.com,Ann,\n2,bob@example.com,Bob,43\n"
+            try Data(text.utf8).write(to: URL(fileURLWithPath: file))
+            func check(_ options: String, exit: Int32) async throws -> (JSONObject, String) {
+                let run = try await ann.run("import check demo \(file) --from csv --json \(options)")
+                #expect(run.exitStatus == .exited(exit), "\(run.standardError)")
+                #expect(!(run.standardOutput + run.standardError).contains("@"))
+                return (try #require(JSON.object(run.standardOutput)), run.standardError)
+            }
+            let (none, told) = try await check("", exit: 1)
+            #expect(none["missing"]?.integer == 2)
+            #expect(told == "Line 2: its user is not here\nLine 3: its user is not here\n")
+            try await ann.succeed("user import demo \(file) --from csv")
+            let (all, nothing) = try await check("", exit: 0)
+            #expect(all["complete"]?.integer == 2 && all["droppedValues"]?.integer == 1 && nothing.isEmpty)
+            try await database.psql("update demo.users set name = 'Bobby' where name = 'Bob'")
+            let (other, line) = try await check("", exit: 0)
+            #expect(other["differs"]?.integer == 1 && line == "Line 3: its user has another value of name\n")
+            try await database.psql("delete from demo.users where name = 'Ann'")
+            let (_, summary) = try await check("--report \(report)", exit: 1)
+            #expect(summary == "Findings: 2. See \(report).\n")
+            let reasons = try String(contentsOfFile: report, encoding: .utf8).split(separator: "\n").map {
+                JSON.object(String($0))?["reason"]?.string
+            }
+            #expect(reasons == ["userMissing", "valueDiffers"])
+            let table = try await ann.run("import check demo \(file) --from csv")
+            #expect(table.standardOutput.contains("PROPERTY") && table.standardOutput.contains("shoe"))
+            try await ann.fail("import check demo \(file) --from firebase", with: 64)
+            try await ann.fail("import check none \(file) --from csv", with: 66)
+        }
+    }
+
     @Test("a mapping or a file that cannot be read, and options that do not go together, are said at once")
     func refusals() async throws {
         try await withFolder { ann, folder, _ in
@@ -169,6 +212,25 @@ struct UserImportTests {
                 let said = try await ann.fail(words, with: code)
                 #expect(!said.contains("jxspr8Ki0"), "\(words)")
             }
+        }
+    }
+
+    @Test("an app that the application does not have at the provider is refused before a record is read")
+    func unknownApp() async throws {
+        try await withFolder { ann, folder, database in
+            let file = "\(folder)/people.csv"
+            try Data("objectId,email,fbId\n1,ann@example.com,77\n".utf8).write(to: URL(fileURLWithPath: file))
+            try await setApp(of: ann)
+            for command in ["user import demo", "import check demo"] {
+                let words = "\(command) \(file) --from csv --identity facebook=fbId,app="
+                let said = try await ann.fail(words + "1234567891", with: 65)
+                #expect(said.contains("no app 1234567891 at facebook, but 1234567890"), "\(said)")
+            }
+            #expect(try await database.psql("select count(*) from federation.imports") == [["0"]])
+            try await ann.succeed("user import demo \(file) --from csv --identity facebook=fbId,app=1234567890")
+            // Without the provider, nothing tells which apps the operator has.
+            try await ann.succeed("delete applications/demo/providers/facebook --confirm facebook")
+            try await ann.succeed("user import demo \(file) --from csv --identity facebook=fbId,app=1 --restart")
         }
     }
 

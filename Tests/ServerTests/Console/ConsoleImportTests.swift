@@ -66,6 +66,29 @@ struct ConsoleImportTests {
         #expect(try await count("Imported") == "1200")
     }
 
+    @Test("identities come from a field of the file, in the notation of the command line")
+    func identities() async throws {
+        let text = "email,name,fbId\nlinked@example.com,Linked 1,7001\nbare@example.com,Linked 2,\n"
+        let browser = try await deployment.browser()
+        try await browser.open(Self.form)
+        let fields = ["source": "csv", "text": text, "do": "write"]
+        for wrong in ["facebook", "facebook=fbId\nfacebook=other", "facebook=fbId,app=a b"] {
+            try await browser.send(formTo: Self.form, fields.merging(["identities": wrong]) { $1 })
+            #expect(browser.status == 400, "\(wrong): \(browser.page)")
+        }
+        let twice = ["identities": "facebook=fbId,app=1234567890", "apps": "facebook=1234567890"]
+        try await browser.send(formTo: Self.form, fields.merging(twice) { $1 })
+        #expect(browser.status == 400 && browser.page.contains("facebook once"), "\(browser.page)")
+        #expect(try await count("Linked") == "0")
+        let identities = ["identities": "facebook=fbId,app=1234567890\r\n", "apps": ""]
+        try await browser.send(formTo: Self.form, fields.merging(identities) { $1 })
+        #expect(browser.status == 200 && browser.page.contains("<h3>Identities</h3>"), "\(browser.page)")
+        let owners = try await deployment.database.psql(
+            "select u.email, i.provider_app from shop.identities i join shop.users u using (object_id) where subject = '7001'"
+        )
+        #expect(owners == [["linked@example.com", "1234567890"]])
+    }
+
     @Test("an import that stopped is an error unless the form says what becomes of it")
     func former() async throws {
         let text = file(3, "Stopped")
@@ -83,6 +106,31 @@ struct ConsoleImportTests {
         try await browser.send(formTo: Self.form, fields.merging(["former": "resume"]) { $1 })
         #expect(browser.status == 200 && browser.page.contains("The import is finished."), "\(browser.page)")
         #expect(try await count("Stopped") == "3")
+    }
+
+    @Test("a viewer compares a file, and reads all findings and all refusals of a dry run page by page")
+    func comparison() async throws {
+        let json = JSONValue.object(["source": .string("csv"), "file": .string(file(250, "Compared"))]).text
+        let viewer = try await deployment.admin(.viewer)
+        let first = try await viewer.ask("POST", "applications/shop/importChecks", json)
+        #expect(first["records"]?.integer == 251 && first["missing"]?.integer == 250, "\(first)")
+        #expect(first["refused"]?.integer == 1 && first["droppedValues"]?.integer == 250, "\(first)")
+        #expect(first["findings"]?.array?.count == 200 && first["next"]?.string == "200", "\(first)")
+        let rest = try await viewer.ask("POST", "applications/shop/importChecks?cursor=200", json)
+        #expect(rest["findings"]?.array?.count == 51 && rest["next"]?.isNull == true, "\(rest)")
+        #expect(rest["findings"]?.array?.last?.object?["reason"]?.string == "emailInvalid", "\(rest)")
+        let wrong = try await viewer.send("POST", "applications/shop/importChecks?cursor=x", json)
+        #expect(wrong.status == 400, "\(wrong.text)")
+        #expect(try await count("Compared") == "0")
+
+        let bad = "email\n" + String(repeating: "no address\n", count: 201)
+        let dry = JSONValue.object(["source": .string("csv"), "file": .string(bad)]).text
+        let owner = try await deployment.admin()
+        let page = try await owner.ask("POST", Self.route + "?dryRun=true", dry)
+        #expect(page["refusals"]?.array?.count == 200 && page["next"]?.string == "200", "\(page)")
+        let end = try await owner.ask("POST", Self.route + "?dryRun=true&cursor=200", dry)
+        #expect(end["refusals"]?.array?.first?.object?["record"]?.integer == 201, "\(end)")
+        #expect(end["next"]?.isNull == true, "\(end)")
     }
 
     @Test("what cannot be read is refused by name, and nothing is written")

@@ -41,6 +41,46 @@ struct ConsolePeopleTests {
         try await deployment.value("select \(column) from shop.users where object_id = '\(person.objectID)'")
     }
 
+    // MARK: Duplicates
+
+    @Test("a viewer lists users with equal values, group by group, and every user stands in the own group alone")
+    func duplicates() async throws {
+        let path = "/console/applications/shop/duplicates"
+        var ids: [String] = []
+        for (name, city) in [
+            ("Twin <b>", "Bern"), ("twin <B>", "bern"), ("Twin <b>", "Basel"), ("Lone", "Bern"), ("Duo", "Chur"),
+            ("duo", "Chur"),
+        ] {
+            let user = try await person(name)
+            ids.append(user.objectID)
+            try await deployment.database.psql(
+                "update shop.users set city = '\(city)' where object_id = '\(user.objectID)'"
+            )
+        }
+        let browser = try await deployment.browser(.viewer)
+        try await browser.open(Self.people)
+        #expect(browser.page.contains("href=\"\(path)\"") && !browser.page.contains("new-user"), "\(browser.page)")
+        // Nothing is searched before the operator asks.
+        let last = try await deployment.lastAudited()
+        try await browser.open(path)
+        #expect(browser.status == 200 && !browser.page.contains("<h2>"), "\(browser.page)")
+        #expect(try await deployment.audited(behind: last).isEmpty)
+        try await browser.open(path + "?property1=name&property2=&property3=city&property4=name")
+        #expect(try await deployment.audited(behind: last).compactMap { $0["action"]?.string } == ["user.search"])
+        #expect(browser.page.contains("name: <bdi>twin &lt;b&gt;</bdi>, city: <bdi>bern</bdi>"), "\(browser.page)")
+        // The part of the page from each heading to the next one has the users of that group, and no others.
+        let parts = browser.page.components(separatedBy: "<h2>").dropFirst()
+        let groups = parts.map { part in ids.indices.filter { part.contains("users/\(ids[$0])\"") } }
+        #expect(Set(groups.filter { !$0.isEmpty }) == [[0, 1], [4, 5]], "\(groups)")
+        try await browser.open(path + "?property1=name")
+        let byName = browser.page.components(separatedBy: "<h2>").dropFirst()
+        #expect(byName.contains { part in ids[..<3].allSatisfy { part.contains($0) } && !part.contains(ids[3]) })
+        try await browser.open(path + "?property1=nothing")
+        #expect(browser.status == 400, "\(browser.page)")
+        try await browser.open(path + "?property1=birthday")
+        #expect(browser.page.contains("No users have the same values"), "\(browser.page)")
+    }
+
     // MARK: Properties
 
     @Test("each property is written by its type, and what was not typed over stays as it is to the last digit")

@@ -120,6 +120,13 @@ struct AdminRoute: Sendable, CustomStringConvertible {
         AdminRoute("GET", application + "/invitations/{invitation}", .viewer),
         AdminRoute("GET", application + "/imports", .viewer),
         AdminRoute("GET", application + "/imports/{factor}/refusals", .viewer, status: 404),
+        AdminRoute(
+            "POST",
+            application + "/importChecks",
+            .viewer,
+            #"{"source": "csv", "file": "email\nwalked@example.com\n"}"#,
+            audited: ["user.search"]
+        ),
         AdminRoute("GET", application + "/bans", .viewer),
         AdminRoute("GET", user + "/export", .editor, audited: ["user.export"]),
         AdminRoute("POST", application + "/providers/facebook/check", .editor),
