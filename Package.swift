@@ -154,6 +154,11 @@ let package = Package(
             swiftSettings: strict
         ),
         .target(
+            name: "FormerSystems",
+            dependencies: ["Curl", "Domain", "Encodings", "Limiting", "Providers", logging, metrics, nioLocks],
+            swiftSettings: strict
+        ),
+        .target(
             name: "Passwords",
             dependencies: [
                 "CArgon2", "CCrypt", "Domain", "EmbeddedFiles", "Encodings", "Limiting", crypto, cryptoExtras,
@@ -215,8 +220,8 @@ let package = Package(
         .target(
             name: "Accounts",
             dependencies: [
-                "Applications", "Domain", "Encodings", "Factors", "Limiting", "Logins", "Mapping", "Messaging",
-                "Passwords", "Providers", "Secrets", "Store", logging, nioLocks,
+                "Applications", "Domain", "Encodings", "Factors", "FormerSystems", "Limiting", "Logins", "Mapping",
+                "Messaging", "Passwords", "Providers", "Secrets", "Store", logging, nioLocks,
             ],
             swiftSettings: strict
         ),
@@ -308,8 +313,8 @@ let package = Package(
             name: "Server",
             dependencies: [
                 "Accounts", "Administration", "AdministrationAPI", "Applications", "Backendless", "CMalloc",
-                "Console", "Curl", "Description", "Domain", "Encodings", "Facebook", "HTTP", "Import", "Limiting",
-                "Logins", "Maintenance", "Mapping", "Messaging", "Observability", "Passwords", "Postgres",
+                "Console", "Curl", "Description", "Domain", "Encodings", "Facebook", "FormerSystems", "HTTP", "Import",
+                "Limiting", "Logins", "Maintenance", "Mapping", "Messaging", "Observability", "Passwords", "Postgres",
                 "Providers", "PublicAPI", "Secrets", "Store", "Twitter", argumentParser, configuration,
                 httpTypes, hummingbird, logging, metrics, nioCore, nioLocks, nioPosix, serviceLifecycle, tracing,
                 unixSignals,

@@ -1,6 +1,7 @@
 package import Applications
 package import Domain
 import Factors
+package import FormerSystems
 package import Limiting
 package import Logging
 package import Logins
@@ -69,6 +70,7 @@ package struct UseCases: Sendable {
     ///     deployment does not set it.
     ///   - mailer: Sends mails; nil if the deployment sends none.
     ///   - smsGateway: Sends text messages; nil if the deployment sends none.
+    ///   - formerSystems: Asks the former systems of applications; nil if the deployment asks none.
     ///   - limits: The time limits of logins and the limits of searches.
     ///   - admission: Limits concurrent work. The caller must call its method `run`.
     ///   - rateLimiter: The rate limits of sources and applications.
@@ -85,6 +87,7 @@ package struct UseCases: Sendable {
         publicURL: String? = nil,
         mailer: Mailer? = nil,
         smsGateway: SMSGateway? = nil,
+        formerSystems: FormerSystems? = nil,
         limits: Limits,
         admission: Admission = Admission(),
         rateLimiter: RateLimiter = RateLimiter(.standard),
@@ -282,6 +285,7 @@ package struct UseCases: Sendable {
             masterKeys: masterKeys,
             passwords: passwords ?? PasswordHasher(random: random),
             attempts: attempts,
+            formerSystems: formerSystems,
             limits: limits
         )
         passwordLogins = PasswordLogins(

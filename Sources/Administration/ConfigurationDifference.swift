@@ -104,6 +104,7 @@ extension ConfigurationDifference {
             )
         }
         checkIdentityProperty(desired, at: document / "settings" / "identityProperty", &problems)
+        checkPasswordSource(desired, at: document / "settings" / "passwordSource", &problems)
         checkKeys(desired, at: document / "keys", &problems)
         let count = desired.providers.count
         // An application that already exceeds the limit can still change, but cannot get more providers.
@@ -204,6 +205,19 @@ extension ConfigurationDifference {
         }
         guard ![.string, .text].contains(property.type) else { return }
         problems.add(place, "is \(name), the login name: it must be of type STRING or TEXT")
+    }
+
+    /// Adds a problem if no index serves the search for a user by login name, which a password source needs.
+    private static func checkPasswordSource(
+        _ desired: DesiredApplication,
+        at place: JSONPointer,
+        _ problems: inout DocumentProblems
+    ) {
+        let name = desired.settings.identityProperty
+        guard desired.settings.passwordSource.isOn, name != .email,
+            let property = desired.properties.first(where: { $0.name == name }), !property.indexed
+        else { return }
+        problems.add(place, "needs an index of \(name), the login name: set indexed of this property to true")
     }
 
     private static func checkKeys(

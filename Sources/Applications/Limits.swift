@@ -77,7 +77,8 @@ package struct AttemptCounter: Sendable {
 
     /// Calls `body` for an attempt that is already counted.
     ///
-    /// If `body` fails because of the service, and not because of the client, subtracts the attempt from the counters.
+    /// If `body` fails because of the service or of another system, and not because of the client, subtracts the attempt
+    /// from the counters.
     ///
     /// The subtraction does not wait in the queue, since under load the queue would refuse it. There cannot be more
     /// subtractions than counted attempts.
@@ -89,7 +90,9 @@ package struct AttemptCounter: Sendable {
         do throws(Failure) { return try await body() } catch {
             let isOurs =
                 switch error.reason {
-                case .overloaded, .storeUnavailable, .internal: true
+                case .overloaded, .storeUnavailable, .internal, .providerUnavailable, .providerTimeout,
+                    .providerBadReply, .providerRateLimited, .providerMisconfigured:
+                    true
                 default: false
                 }
             // While the database is unreachable, the counts stay until they expire.

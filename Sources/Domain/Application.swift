@@ -46,13 +46,26 @@ package enum ServiceVariable {
     ///
     /// An environment variable with this prefix and an unknown name is probably misspelt. So the service reports it.
     package static let prefix = "FEDERATION_"
+
+    /// Returns whether a text is the name of an environment variable that an application's settings may name.
+    ///
+    /// Such a name has at most 63 of `A` to `Z`, `0` to `9` and `_`, begins with a letter, ends with the given suffix,
+    /// and is not one of the service's own. An operator who may change an application can therefore not make the
+    /// service use any other variable.
+    static func isNameForApplications(_ text: String, suffix: String) -> Bool {
+        guard text.utf8.count <= 63, text.hasSuffix(suffix), !text.hasPrefix(prefix), let first = text.utf8.first else {
+            return false
+        }
+        return letters.contains(first)
+            && text.utf8.allSatisfy { letters.contains($0) || $0.isASCIIDigit || $0 == UInt8(ascii: "_") }
+    }
+
+    private static let letters = UInt8(ascii: "A")...UInt8(ascii: "Z")
 }
 
 /// The environment variable that holds the URL of an application's own database for its users (decision D24).
 ///
-/// The form of the name is fixed, for example `SHOP_DATABASE_URL`, and excludes the service's own variables. An
-/// operator who may change an application can therefore not make the service read any other environment variable as a
-/// URL.
+/// The form of the name is fixed, for example `SHOP_DATABASE_URL` (`ServiceVariable.isNameForApplications`).
 package struct DatabaseVariable: Sendable, Hashable, CustomStringConvertible {
     package let text: String
 
@@ -64,14 +77,9 @@ package struct DatabaseVariable: Sendable, Hashable, CustomStringConvertible {
 
     /// Creates the name of an environment variable; nil unless the text has a form such as `SHOP_DATABASE_URL`.
     package init?(_ text: String) {
-        guard text.utf8.count <= 63, text.hasSuffix("_DATABASE_URL"), !text.hasPrefix(ServiceVariable.prefix),
-            let first = text.utf8.first, Self.letters.contains(first),
-            text.utf8.allSatisfy({ Self.letters.contains($0) || $0.isASCIIDigit || $0 == UInt8(ascii: "_") })
-        else { return nil }
+        guard ServiceVariable.isNameForApplications(text, suffix: "_DATABASE_URL") else { return nil }
         self.text = text
     }
-
-    private static let letters = UInt8(ascii: "A")...UInt8(ascii: "Z")
 
     package var description: String { text }
 }

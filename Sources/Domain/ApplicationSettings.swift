@@ -36,6 +36,8 @@ package struct ApplicationSettings: Sendable, Equatable {
     package var reauthentication = ReauthenticationRule.recent
     /// When wrong passwords cause a lockout.
     package var lockout = Lockout()
+    /// The former system that checks the passwords of users who have none here yet.
+    package var passwordSource = PasswordSource()
     /// Whether the response to a request for a password reset mail tells that the login name is unknown.
     package var allowAccountEnumeration = false
     /// The rights of server keys that the operator grants to every API key of the application.
@@ -210,6 +212,17 @@ extension ApplicationSettings {
                 .object(PasswordRules.description),
                 "Passwords",
                 "Rules for new passwords. The most common passwords are always refused."
+            ),
+            Field(
+                "passwordSource",
+                \.passwordSource,
+                .object(PasswordSource.description),
+                "Password source",
+                """
+                The system from which the application moves here. It is asked once for each user who has no password \
+                here: if it says that the password is right, the password is stored. The login name must be email or \
+                an indexed property.
+                """
             ),
             Field(
                 "lockout",

@@ -6,6 +6,7 @@ import Backendless
 import Console
 import Curl
 import Domain
+import FormerSystems
 import HTTP
 import Hummingbird
 import HummingbirdCore
@@ -95,6 +96,7 @@ enum Wiring {
             publicURL: configuration.publicURL,
             mailer: mailer,
             smsGateway: smsGateway,
+            formerSystems: try FormerSystems(curl: configuration.curl, logger: logger),
             limits: configuration.limits,
             admission: Admission(configuration.admission),
             rateLimiter: RateLimiter(configuration.policies),

@@ -10,7 +10,7 @@ enum ModuleRules {
         "EmbeddedFiles", "Curl", "Postgres",
         "Encodings", "Description", "Domain",
         "Limiting", "Mapping", "Import", "SignedTokens", "WebAuthn", "OneTimeCodes", "Passwords",
-        "Providers", "Facebook", "Twitter",
+        "Providers", "Facebook", "Twitter", "FormerSystems",
         "Store", "Secrets", "Applications", "Messaging",
         "Factors", "Logins", "Accounts", "Maintenance", "Observability", "Administration",
         "HTTP", "Pages", "PublicAPI", "Backendless", "AdministrationAPI", "Console",

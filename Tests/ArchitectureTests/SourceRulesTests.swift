@@ -19,6 +19,8 @@ struct SourceRulesTests {
         "Sources/Server/AdministrationTask.swift",
         // The URLs of applications' own databases.
         "Sources/Server/OwnDatabases.swift",
+        // The secrets of applications' password sources.
+        "Sources/Server/PasswordSources.swift",
         // Refuses variables by which libpq would override the database URL.
         "Sources/Postgres/ConnectionURL.swift",
     ]

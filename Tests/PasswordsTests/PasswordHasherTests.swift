@@ -15,6 +15,18 @@ struct PasswordHasherTests {
         #expect(try await hasher.verify(Secret("nine green bottles"), against: nil) == .differs)
     }
 
+    @Test("the hash for a missing password is known as such, and is a current one that no password matches")
+    func unset() async throws {
+        let hasher = PasswordHasher(slots: 1, queue: 64, random: .forTests)
+        let hash = try #require(UnsetPassword.hash(random: .forTests))
+        #expect(UnsetPassword.isHash(hash))
+        #expect(hash.reveal().hasPrefix("$argon2id$v=19$m=19456,t=2,p=1$"))
+        #expect(try await hasher.verify(Secret("no password here"), against: hash.reveal()) == .differs)
+        for text in [try await hasher.hash(Secret("nine green bottles")), "$argon2id$x", "", "five"] {
+            #expect(!UnsetPassword.isHash(Secret(text)), "\(text)")
+        }
+    }
+
     @Test("one password in two of Unicode's forms is one password")
     func forms() async throws {
         let hasher = PasswordHasher(slots: 1, queue: 64, random: .forTests)

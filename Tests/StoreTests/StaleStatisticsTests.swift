@@ -159,6 +159,10 @@ struct StaleStatisticsTests {
         #expect(opened?.objectID == user)
         #expect(try await store.password(ofLogin: address, in: application)?.objectID == user)
         #expect(try await store.user(ofLogin: address, in: application)?.objectID == user)
+        let name = try #require(application.login(address))
+        #expect(try await store.userWithoutPassword(ofLogin: name, in: application) == nil)
+        let first = StoredPassword(objectID: user, login: address, hash: secret)
+        #expect(try await !store.storeFirstPassword(first, ofLogin: name, in: application))
         #expect(try await store.ownSessions(of: user, asking: other, in: application).contains { $0.isCurrent })
         #expect(try await store.loginMethods(of: user, session: other, in: application).count == 2)
         _ = try await store.update(

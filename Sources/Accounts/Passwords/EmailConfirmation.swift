@@ -184,7 +184,14 @@ package struct EmailConfirmation: Sendable {
                 """
             )
         }
-        let matched = try await verifier.match(password, stored, from: source, in: loaded.application)
+        let owner = try await store.storedUser(user, of: loaded.application)?.user
+        let matched = try await verifier.match(
+            password,
+            stored,
+            orOf: owner.flatMap { FormerUser($0, in: loaded.application) },
+            from: source,
+            in: loaded.application
+        )
         guard let matched else {
             throw Failure(
                 .loginInvalid,

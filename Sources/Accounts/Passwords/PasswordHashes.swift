@@ -32,12 +32,29 @@ extension PasswordVerifier {
             fewest: application.settings.passwords.minLength,
             names: guesses
         )
+        return try await hashed(password, login: login.key, of: user, in: application, deadline: deadline)
+    }
+
+    /// Hashes a password under the current parameters, whatever the policy says about it.
+    ///
+    /// - Parameters:
+    ///   - password: The password.
+    ///   - login: The normalized login name (`Login.key`).
+    ///   - user: The id of the user.
+    ///   - application: The application.
+    ///   - deadline: The deadline of the request.
+    /// - Returns: The password for storage.
+    /// - Throws: `overloaded`.
+    func hashed(
+        _ password: Secret,
+        login: String,
+        of user: ObjectID,
+        in application: Application,
+        deadline: ContinuousClock.Instant
+    ) async throws(Failure) -> StoredPassword {
         let hash = try await passwords.hash(password, of: application.id, deadline: deadline)
-        return StoredPassword(
-            objectID: user,
-            login: login.key,
-            hash: masterKeys.encrypt(Secret(hash), for: .passwordHash(application: application.id, user: user))
-        )
+        let place = MasterKey.Place.passwordHash(application: application.id, user: user)
+        return StoredPassword(objectID: user, login: login, hash: masterKeys.encrypt(Secret(hash), for: place))
     }
 
     /// Verifies a password against the stored one.
@@ -51,19 +68,23 @@ extension PasswordVerifier {
         in application: Application,
         deadline: ContinuousClock.Instant
     ) async throws(Failure) -> Verdict {
-        var hash: String?
-        if let stored {
-            let place = MasterKey.Place.passwordHash(application: application.id, user: stored.objectID)
-            guard let opened = masterKeys.open(stored.hash, at: place) else {
-                throw Failure(
-                    .internal,
-                    "The service cannot read the password of this account. Contact the operator.",
-                    cause:
-                        "the hash of \(stored.objectID) is under master key \(stored.hash.keyID), or was changed by other means"
-                )
-            }
-            hash = opened.reveal()
-        }
+        let hash = try stored.map { (stored) throws(Failure) in try decrypted(stored, in: application).reveal() }
         return try await passwords.verify(password, of: application.id, against: hash, deadline: deadline)
+    }
+
+    /// Decrypts a stored hash.
+    ///
+    /// - Throws: `internal` if the master key of the hash is missing.
+    func decrypted(_ stored: StoredPassword, in application: Application) throws(Failure) -> Secret {
+        let place = MasterKey.Place.passwordHash(application: application.id, user: stored.objectID)
+        guard let hash = masterKeys.open(stored.hash, at: place) else {
+            throw Failure(
+                .internal,
+                "The service cannot read the password of this account. Contact the operator.",
+                cause:
+                    "the hash of \(stored.objectID) is under master key \(stored.hash.keyID), or was changed by other means"
+            )
+        }
+        return hash
     }
 }

@@ -1,5 +1,6 @@
 package import Applications
 import Domain
+package import FormerSystems
 import Messaging
 package import Passwords
 package import Secrets
@@ -24,6 +25,8 @@ package struct PasswordVerifier: Sendable {
     let masterKeys: MasterKeys
     let passwords: PasswordHasher
     let attempts: AttemptCounter
+    /// Asks the former systems of applications; nil if this process asks none.
+    let formerSystems: FormerSystems?
     let limits: Limits
 
     package init(
@@ -31,12 +34,14 @@ package struct PasswordVerifier: Sendable {
         masterKeys: MasterKeys,
         passwords: PasswordHasher,
         attempts: AttemptCounter,
+        formerSystems: FormerSystems? = nil,
         limits: Limits
     ) {
         self.store = store
         self.masterKeys = masterKeys
         self.passwords = passwords
         self.attempts = attempts
+        self.formerSystems = formerSystems
         self.limits = limits
     }
 
@@ -45,15 +50,21 @@ package struct PasswordVerifier: Sendable {
     /// Counts the guess, then computes the hash. If the guess was right or could not be checked, it no longer counts.
     /// No other code checks guesses, so none bypasses the limits (T-85).
     ///
+    /// If there is no stored password, the application's former system may have to say whether the guess is right
+    /// (`firstPassword(of:_:in:deadline:)`).
+    ///
     /// - Parameters:
     ///   - guess: The guess.
+    ///   - former: The user whom the former system may be asked about; nil if it is not to be asked.
     ///   - application: The application.
     ///   - deadline: The deadline of the request.
-    ///   - find: Reads the stored password. If it returns nil, the check takes as long as for a wrong guess.
+    ///   - find: Reads the stored password. If it returns nil, and no former system is asked, the check takes as long as
+    ///     for a wrong guess.
     /// - Returns: The stored password if the guess matches; nil otherwise.
-    /// - Throws: `too_many_attempts`, `overloaded`.
+    /// - Throws: `too_many_attempts`, `overloaded`; the failures of a question to the former system.
     func check(
         _ guess: PasswordGuess,
+        orOf former: FormerUser? = nil,
         in application: Application,
         deadline: ContinuousClock.Instant,
         find: () async throws(Failure) -> StoredPassword?
@@ -72,7 +83,16 @@ package struct PasswordVerifier: Sendable {
         }
         let match = try await attempts.takingBack(counts, of: application) {
             () throws(Failure) -> (stored: StoredPassword, isOutdated: Bool)? in
-            let stored = try await find()
+            var stored = try await find()
+            if let open = try await openPassword(of: former, beside: stored, in: application) {
+                switch try await firstPassword(of: open, guess.password, in: application, deadline: deadline) {
+                case .wrong: return nil
+                case .storedMeanwhile(let password): stored = password
+                case .stored(let password):
+                    try await store.forgiveAttempt(guess.keys, of: application)
+                    return (password, false)
+                }
+            }
             let verdict = try await verify(guess.password, against: stored, in: application, deadline: deadline)
             guard let stored, case .matches(let isOutdated) = verdict else { return nil }
             try await store.forgiveAttempt(guess.keys, of: application)
@@ -85,20 +105,32 @@ package struct PasswordVerifier: Sendable {
     /// Returns the stored password if the sent password matches it; nil otherwise.
     ///
     /// The request counts as an attempt to guess the password (T-85).
+    ///
+    /// - Parameters:
+    ///   - sent: The password that the client sent.
+    ///   - stored: The stored password; nil if the user has none.
+    ///   - former: The user whom the former system may be asked about if there is no stored password; nil if it is not
+    ///     to be asked. A password that the user may just have chosen must not be sent there.
+    ///   - source: The source of the request.
+    ///   - application: The application.
+    /// - Returns: The stored password; nil also if the sent text cannot be a password.
+    /// - Throws: `too_many_attempts`, `overloaded`; the failures of a question to the former system.
     func match(
         _ sent: Secret,
         _ stored: StoredPassword?,
+        orOf former: FormerUser? = nil,
         from source: RequestSource,
         in application: Application
     ) async throws(Failure) -> StoredPassword? {
-        guard let stored, PasswordPolicy.canBePassword(sent) else { return nil }
-        let guess = PasswordGuess(password: sent, login: stored.login, source: source)
-        return try await check(guess, in: application, deadline: .now + limits.login) { stored }
+        guard PasswordPolicy.canBePassword(sent), let login = stored?.login ?? former?.login.key else { return nil }
+        let guess = PasswordGuess(password: sent, login: login, source: source)
+        return try await check(guess, orOf: former, in: application, deadline: .now + limits.login) { stored }
     }
 
     /// Hashes a password again under the current parameters.
     ///
-    /// After a failure, returns the stored password unchanged. The next login tries again.
+    /// If another login was faster, returns what that login stored. After a failure, returns the stored password
+    /// unchanged. The next login tries again.
     private func hashedAnew(
         _ stored: StoredPassword,
         _ password: Secret,
@@ -106,11 +138,20 @@ package struct PasswordVerifier: Sendable {
         deadline: ContinuousClock.Instant
     ) async -> StoredPassword {
         do throws(Failure) {
-            let hash = try await passwords.hash(password, of: application.id, deadline: deadline)
-            let place = MasterKey.Place.passwordHash(application: application.id, user: stored.objectID)
-            let encrypted = masterKeys.encrypt(Secret(hash), for: place)
-            try await store.replaceHash(stored.hash, of: stored.objectID, by: encrypted, in: application)
-            return StoredPassword(objectID: stored.objectID, login: stored.login, hash: encrypted)
+            let anew = try await hashed(
+                password,
+                login: stored.login,
+                of: stored.objectID,
+                in: application,
+                deadline: deadline
+            )
+            if try await store.replaceHash(stored.hash, of: stored.objectID, by: anew.hash, in: application) {
+                return anew
+            }
+            // Another login with the same password was faster, or the password has changed.
+            let current = try await store.password(of: stored.objectID, in: application)
+            let verdict = try await verify(password, against: current, in: application, deadline: deadline)
+            return verdict == .differs ? stored : current ?? stored
         } catch {
             return stored
         }

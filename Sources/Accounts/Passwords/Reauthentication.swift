@@ -26,8 +26,15 @@ package struct Reauthentication: Sendable {
         let application = loaded.application
         let stored = try await store.password(of: user.objectID, in: application)
         // Guesses within a session and guesses at a login count together, since they guess the same password.
-        let guess = PasswordGuess(password: password, login: stored?.login ?? user.objectID.description, source: source)
-        let matched = try await verifier.check(guess, in: application, deadline: .now + limits.login) { stored }
+        let former = FormerUser(user, in: application)
+        let login = stored?.login ?? former?.login.key ?? user.objectID.description
+        let guess = PasswordGuess(password: password, login: login, source: source)
+        let matched = try await verifier.check(
+            guess,
+            orOf: former,
+            in: application,
+            deadline: .now + limits.login
+        ) { stored }
         guard matched != nil else { return false }
         try await store.noteAuthentication(tokenHash: token.hash, in: application)
         return true

@@ -132,9 +132,14 @@ package struct AccountUpdate: Sendable {
         }
         guard password != nil || email != nil || login != nil else { return nil }
         if let current = record.currentPassword, !isReauthenticated {
-            guard let matched = try await verifier.match(current, stored, from: source, in: loaded.application) else {
-                throw Failure.loginInvalid
-            }
+            let matched = try await verifier.match(
+                current,
+                stored,
+                orOf: FormerUser(user, in: application),
+                from: source,
+                in: application
+            )
+            guard let matched else { throw Failure.loginInvalid }
             stored = matched
         } else if !isReauthenticated {
             try await reauthentication.require(of: session, in: loaded)

@@ -235,18 +235,19 @@ package struct UserImport: Sendable {
             job,
             of: application,
             knowing: stored.dynamicNames,
-            encryption: try await encryption(job, for: application)
+            encryption: try encryption(job, for: application)
         )
     }
 
-    private func encryption(_ job: ImportJob, for application: Application) async throws(Failure) -> HashEncryption {
-        let hasher = PasswordHasher(random: random)
-        let nobodys = try await hasher.hash(Secret(Base64URL.encode(random.bytes(32))), of: application.id)
+    private func encryption(_ job: ImportJob, for application: Application) throws(Failure) -> HashEncryption {
+        guard let unset = UnsetPassword.hash(random: random) else {
+            throw Failure(.internal, "The service is short of memory. Try again later.")
+        }
         return HashEncryption(
             application: application.id,
             masterKeys: masterKeys,
             firebase: job.firebase,
-            nobodys: Secret(nobodys)
+            unset: unset
         )
     }
 }
@@ -312,13 +313,13 @@ struct HashEncryption: Sendable {
     let application: ApplicationID
     let masterKeys: MasterKeys
     let firebase: FirebaseScryptParameters?
-    /// The hash of a random password, for imported users without a usable password.
+    /// The hash for imported users without a usable password (`UnsetPassword`).
     ///
-    /// These users must set a new password. A client that tries a password cannot distinguish them from others.
-    let nobodys: Secret
+    /// These users must set a new password, unless the application has a password source.
+    let unset: Secret
 
     func password(_ hash: ImportedHash?, login: String, of user: ObjectID) throws(RecordRefusal) -> StoredPassword {
-        var text = nobodys
+        var text = unset
         if let hash {
             do throws(ForeignHashProblem) { text = try foreign(hash).text } catch {
                 throw RecordRefusal(.passwordNotTaken, "\(error)")

@@ -251,7 +251,7 @@ extension Operation {
             ])
         ),
         .success("Done. The body is empty."),
-        or: [.conflict, .unprocessable]
+        or: [.conflict, .unprocessable, .timeout]
     )
 }
 

@@ -82,7 +82,7 @@ extension Operation {
             ])
         ),
         .signedIn,
-        or: [.forbidden]
+        or: [.forbidden, .timeout]
     )
 
     fileprivate static let verifyPassword = Operation(
@@ -92,6 +92,7 @@ extension Operation {
         more: "In the spelling of client SDKs. It counts as an attempt, like a login.",
         marks: .session,
         body: Content(.anyObject.adding(optional: ["password": .string])),
-        .success("Whether the password is right.", .object(["valid": .boolean]))
+        .success("Whether the password is right.", .object(["valid": .boolean])),
+        or: [.timeout]
     )
 }

@@ -159,7 +159,7 @@ extension Operation {
         parameters: [.objectID],
         body: .userRecord,
         .ownUser,
-        or: [.notFound, .conflict, .unprocessable]
+        or: [.notFound, .conflict, .unprocessable, .timeout]
     )
 
     fileprivate static let deleteUser = Operation(
@@ -190,7 +190,7 @@ extension Operation {
             examples: ["plain": #"{"objectId": "1F7A0AE8-2B94-417C-9489-248860C19E87", "name": "Ann"}"#]
         ),
         .ownUser,
-        or: [.notFound, .conflict, .unprocessable]
+        or: [.notFound, .conflict, .unprocessable, .timeout]
     )
 
     fileprivate static let upsertUser = saveOwnUser.again("upsertUser", "The same as PUT data/Users.")

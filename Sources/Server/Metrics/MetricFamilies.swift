@@ -96,6 +96,12 @@ extension MetricFamily {
             max: 10_000
         ),
         MetricFamily(
+            "federation_password_source_total",
+            .counter,
+            "Questions to former systems whether a password is right, by outcome.",
+            labels: ["outcome"]
+        ),
+        MetricFamily(
             "federation_graph_usage_percent",
             .gauge,
             "Used part of an app's hourly rate limit at Facebook, as Facebook last reported (X-App-Usage).",

@@ -54,20 +54,24 @@ extension Store {
         ).first(String.self)
     }
 
-    /// Replaces a hash by a rehash of the same password, unless the password has been changed meanwhile.
+    /// Replaces a hash, unless the password has been changed meanwhile.
+    ///
+    /// - Returns: Whether the hash was replaced.
     package func replaceHash(
         _ former: EncryptedSecret,
         of user: ObjectID,
         by hash: EncryptedSecret,
         in application: Application
-    ) async throws(Failure) {
-        _ = try await query(
+    ) async throws(Failure) -> Bool {
+        let result = try await query(
             """
             update \(identifier: application.schema).passwords set hash = \(hash.bytes), hash_key_id = \(hash.keyID)
             where object_id = \(user.uuid) and hash = \(former.bytes)
+            returning object_id
             """,
             of: application
         )
+        return result.count == 1
     }
 
     package static let loginTakenByOther = Failure(
