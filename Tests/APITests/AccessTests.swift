@@ -49,6 +49,7 @@ struct AccessTests {
             let others = [
                 "/operators/{name}", "/token-keys/rotate", "/document", "/applications/{application}",
                 "/providers/{provider}", "/roles/{role}", "/erasures", "/imports", "/identityImports",
+                "/merge", "/undo",
             ]
             let changes = [.patch, .put, .post].contains(route.method) && others.contains { route.path.hasSuffix($0) }
             let isLasting = removes || adds || changes

@@ -20,7 +20,8 @@ extension Console {
                     try await visit.call(.post, ["applications", place.application, "merged", other, "undo"], body)
                     return .done(.unmerged, UserPlace(application: place.application, id: other).path)
                 }
-                try await visit.call(.post, place.call + ["merge"], try Self.merge(other, form))
+                let tag = try form.value("tag")
+                try await visit.call(.post, place.call + ["merge"], try Self.merge(other, form), tag: tag)
                 return .done(.merged, place.path)
             } catch let refusal as Refusal where !refusal.asksForFactor {
                 return .page(try await mergePage(visit, form, refusal))
@@ -63,7 +64,8 @@ extension Console {
                     ["merged": .string(other)],
                     query: [("dryRun", "true")]
                 )
-                choices = self.choices(preview.object, other, place, form, visit)
+                let tag = try await visit.call(.get, place.call).tag ?? ""
+                choices = self.choices(preview.object, tag, other, place, form, visit)
             } catch let failed as Refusal where !failed.asksForFactor {
                 refusal = refusal ?? failed
             }
@@ -96,6 +98,7 @@ extension Console {
     /// Returns the form with both values of each property, of which the operator chooses one.
     private func choices(
         _ preview: JSONObject,
+        _ tag: String,
         _ other: String,
         _ place: UserPlace,
         _ form: FormFields?,
@@ -141,7 +144,7 @@ extension Console {
         return visit.form(
             to: place.path + "/merge",
             """
-            \(HTML.hidden("other", other))
+            \(HTML.hidden("tag", tag))\(HTML.hidden("other", other))
             <h2>What becomes of both</h2>
             <p>Status: \(Self.status(preview.string("userStatus"))) \(password)</p>
             \(table)

@@ -92,7 +92,8 @@ struct UserUnmergeCommand: AdministrationCommand {
             survivor end. A merge can be undone for seven days.
 
             Example:
-              federation user unmerge demo 7A1B9C3D-2E4F-4A6B-8C7D-9E0F1A2B3C4D --reason "two humans"
+              federation user unmerge demo 7A1B9C3D-2E4F-4A6B-8C7D-9E0F1A2B3C4D \\
+                --reason "two humans"
             """
     )
 

@@ -157,14 +157,15 @@ extension PostgresConnection {
         return found.count > 0
     }
 
-    /// Revokes the links that were mailed to a user, except reversal links.
+    /// Revokes the links that were mailed to a user, except those that undo something.
     ///
     /// A user who reads the mail of a former address of the account must not use the links that were sent there. Only
     /// reversal links are meant for such a user.
     func endLinks(of user: ObjectID, schema: String) async throws(PostgresError) {
         _ = try await query(
             """
-            delete from \(identifier: schema).email_proofs where object_id = \(user.uuid) and purpose <> 'reversal'
+            delete from \(identifier: schema).email_proofs
+            where object_id = \(user.uuid) and purpose not in ('reversal', 'mergeReversal')
             """
         )
     }

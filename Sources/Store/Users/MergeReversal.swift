@@ -186,7 +186,7 @@ private struct MergeReversalWork: Sendable {
             """
             delete from \(identifier: schema).email_proofs
             where object_id = \(survivor.uuid)
-                and (purpose <> 'reversal' and other_user is null or other_user = \(merged.uuid))
+                and (purpose not in ('reversal', 'mergeReversal') or other_user = \(merged.uuid))
             """
         )
         _ = try await connection.query(

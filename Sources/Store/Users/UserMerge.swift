@@ -221,6 +221,7 @@ private struct MergeWork: Sendable {
             """
         )
         guard locked.count == 2 else { throw Failure.noSuchUser }
+        try await requireNoObstacle(on: connection)
         // The mails are about both users as they were before.
         try await announce(on: connection)
         switch merge.proof {
@@ -236,7 +237,6 @@ private struct MergeWork: Sendable {
             in: application
         )
         try check(pair)
-        try await requireNoObstacle(on: connection)
         let table = try await WholeRow(of: application, on: connection)
         guard let before = try await connection.row(of: merge.survivor, schema: schema),
             let row = try await table.read(merge.merged, on: connection)
@@ -317,9 +317,16 @@ private struct MergeWork: Sendable {
             """
         )
         guard deletions.count == 0 else { throw Failure.isBeingDeleted }
-        for user in [merge.survivor, merge.merged] {
-            guard try await !connection.isContested(user, schema: schema) else { throw Failure.canBeTakenBack }
-        }
+        // A link at the present address is kept, for the undoing of the merge.
+        let links = try await connection.query(
+            """
+            select from \(identifier: schema).email_proofs e join \(identifier: schema).users u using (object_id)
+            where object_id in (\(survivor), \(merged)) and e.purpose = 'reversal' and e.expires > now()
+                and lower(e.email) is distinct from lower(u.email)
+            limit 1
+            """
+        )
+        guard links.count == 0 else { throw Failure.canBeTakenBack }
         let references = try await connection.query(
             """
             select c.conrelid::regclass::text, quote_ident(a.attname)

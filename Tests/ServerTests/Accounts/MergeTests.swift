@@ -399,6 +399,68 @@ struct MergeTests {
         #expect(late.status == 409, "\(late.text)")
     }
 
+    @Test(
+        "a merge and its undo that lose the database at any moment leave two whole accounts, or one",
+        arguments: [
+            "delete on demo.passwords", "insert on demo.passwords", "update on demo.factors",
+            "update on demo.invitations", "update on demo.merged_users", "update on demo.identities",
+            "insert on demo.user_roles", "update on demo.mails", "delete on demo.trusted_devices",
+            "delete on demo.sessions", "update on demo.sessions", "delete on demo.email_proofs",
+            "insert on demo.email_proofs", "delete on demo.users", "update on demo.users", "insert on demo.users",
+            "insert on demo.merged_users", "delete on demo.merged_users", "delete on demo.user_roles",
+            "insert on federation.audit_log",
+        ]
+    )
+    func lostConnection(_ moment: String) async throws {
+        let (visitor, young) = try await federated("k\(UInt32.random(in: 0...UInt32.max)).canary@example.com")
+        let old = try await registered("lost")
+        _ = try await deployment.enrolApp(of: old)
+        try await deployment.database.psql(
+            "insert into demo.user_roles (object_id, role) values ('\(old.objectID)', 'Editor')"
+        )
+        let ids = "('\(young.objectID)', '\(old.objectID)')"
+        let tables = ["users", "identities", "passwords", "factors", "user_roles", "sessions", "merged_users"]
+        func state() async throws -> [[[String?]]] {
+            var state: [[[String?]]] = []
+            for table in tables {
+                state.append(
+                    try await deployment.database.psql(
+                        "select to_jsonb(t) - 'last_seen' from demo.\(table) t where object_id in \(ids) order by 1"
+                    )
+                )
+            }
+            return state
+        }
+        /// Runs a change while each statement of the kind ends its own connection; then the change without that.
+        func expectWhole(_ change: () async throws -> HTTPReply) async throws {
+            let before = try await state()
+            // The tables of a trigger have it while the change runs.
+            try await deployment.database.psql(
+                """
+                create function public.lose() returns trigger language plpgsql security definer as
+                    $$begin perform pg_terminate_backend(pg_backend_pid()); return null; end$$;
+                create trigger lose after \(moment) for each row execute function public.lose()
+                """
+            )
+            let reply = try await change()
+            try await deployment.database.psql("drop function public.lose() cascade")
+            let after = try await state()
+            #expect(reply.status == 200 || after == before, "\(reply.status) \(reply.text)")
+            guard reply.status != 200 else { return }
+            #expect(reply.status == 503, "\(reply.text)")
+            try await eventually("the service is connected again, and changes both") {
+                try await change().status == 200
+            }
+        }
+        try await expectWhole { try await merge(young.objectID, old.objectID) }
+        #expect(try await count("identities", of: young.objectID) == "1")
+        #expect(try await count("users", of: old.objectID) == "0")
+        try await expectWhole { try await undo(old.objectID) }
+        #expect(try await count("passwords", of: old.objectID) == "1")
+        #expect(try await count("factors", of: old.objectID) == "2")
+        #expect(try await deployment.loggedIn(visitor).objectID == young.objectID)
+    }
+
     @Test("of merges, logins and erasures of the same accounts at once, each ends whole")
     func races() async throws {
         for round in 1...6 {

@@ -46,7 +46,7 @@ struct CommandLineHelpTests {
         mapping: diff rollback preview
         identity: import
         import: check
-        user: duplicates create refresh unlink export erase import
+        user: duplicates merge unmerge create refresh unlink export erase import
         invitation: send
         console
         secrets: status rotate register

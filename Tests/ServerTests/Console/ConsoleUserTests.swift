@@ -41,6 +41,67 @@ struct ConsolePeopleTests {
         try await deployment.value("select \(column) from shop.users where object_id = '\(person.objectID)'")
     }
 
+    // MARK: Merging
+
+    @Test("an owner compares two users, chooses whose value stays, merges them, and undoes it")
+    func merging() async throws {
+        let (kept, other) = (try await person("Kept <b>"), try await person("Other"))
+        try await deployment.database.psql(
+            """
+            update shop.users set city = case object_id when '\(kept.objectID)' then 'Bern' else 'Chur' end, age = case
+                object_id when '\(other.objectID)' then 42 end
+            where object_id in ('\(kept.objectID)', '\(other.objectID)')
+            """
+        )
+        let path = "\(Self.people)/\(kept.objectID)/merge"
+        let editor = try await deployment.browser(.editor)
+        try await editor.open("\(Self.people)/\(kept.objectID)")
+        #expect(!editor.page.contains(path))
+        try await editor.open(path)
+        #expect(editor.status == 400 && editor.page.contains("needs the role owner"), "\(editor.page)")
+
+        let browser = try await deployment.browser()
+        try await browser.open("\(Self.people)/\(kept.objectID)")
+        #expect(browser.page.contains("href=\"\(path)\""), "\(browser.page)")
+        for (nobody, status) in [("x", 400), (UUID().uuidString, 404), (kept.objectID, 400)] {
+            try await browser.open("\(path)?other=\(nobody)")
+            #expect(browser.status == status && !browser.page.contains("Which stays"), "\(nobody)")
+        }
+        try await browser.open("\(path)?other=%20\(other.objectID)")
+        #expect(browser.page.contains("Kept &lt;b&gt;") && browser.page.contains("Which stays: age"))
+        let token = try #require(browser.formToken)
+        func merge(confirmedBy confirmation: String) async throws {
+            let choices = [("name", "merged"), ("city", "survivor"), ("age", "merged"), ("email", "survivor")]
+            try await browser.post(
+                path,
+                pairs: [
+                    ("form", token), ("tag", browser.tag), ("other", other.objectID), ("reason", "one human"),
+                    ("confirm", confirmation),
+                ] + choices.flatMap { [("property", $0.0), ("rule-\($0.0)", $0.1)] }
+            )
+        }
+        try await merge(confirmedBy: "yes")
+        #expect(browser.status == 400 && browser.page.contains("to confirm"))
+        #expect(browser.page.contains("value=\"one human\""), "what was typed stays")
+        #expect(try await stored("name", of: other) == "Other")
+        try await merge(confirmedBy: other.objectID)
+        #expect(browser.page.contains("is a part of this one now"), "\(browser.page)")
+        #expect(try await stored("name", of: kept) == "Other")
+        #expect(try await stored("city", of: kept) == "Bern")
+        #expect(try await stored("age", of: kept) == "42")
+        #expect(try await stored("name", of: other) == nil)
+
+        try await browser.open(path)
+        #expect(browser.page.contains(other.objectID) && browser.page.contains("Undo the merge"))
+        let undo = [("form", token), ("other", other.objectID), ("do", "undo")]
+        try await browser.post(path, pairs: undo)
+        #expect(browser.status == 400 && browser.page.contains("reason must say why"), "\(browser.page)")
+        try await browser.post(path, pairs: undo + [("reason", "two humans")])
+        #expect(browser.page.contains("This user exists again"), "\(browser.page)")
+        #expect(try await stored("name", of: other) == "Other")
+        #expect(try await stored("name", of: kept) == "Kept <b>")
+    }
+
     // MARK: Duplicates
 
     @Test("a viewer lists users with equal values, group by group, and every user stands in the own group alone")

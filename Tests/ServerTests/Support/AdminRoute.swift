@@ -116,6 +116,7 @@ struct AdminRoute: Sendable, CustomStringConvertible {
         AdminRoute("GET", application + "/duplicates", .viewer, audited: ["user.search"]),
         AdminRoute("GET", user, .viewer, audited: ["user.read"]),
         AdminRoute("GET", user + "/properties", .viewer, audited: ["user.read"]),
+        AdminRoute("GET", user + "/merged", .viewer),
         AdminRoute("GET", application + "/invitations", .viewer),
         AdminRoute("GET", application + "/invitations/{invitation}", .viewer),
         AdminRoute("GET", application + "/imports", .viewer),
@@ -213,6 +214,9 @@ struct AdminRoute: Sendable, CustomStringConvertible {
         AdminRoute("DELETE", user + "/roles/{factor}", .owner, status: 404),
         AdminRoute("DELETE", user + "/factors/{factor}", .owner, status: 204, audited: ["user.factor.remove"]),
         AdminRoute("DELETE", user + "/factors", .owner, status: 204, audited: ["user.factor.remove"]),
+        // No user has this id.
+        AdminRoute("POST", user + "/merge", .owner, #"{"merged": "{factor}", "reason": "walk"}"#, status: 404),
+        AdminRoute("POST", application + "/merged/{factor}/undo", .owner, #"{"reason": "walk"}"#, status: 404),
         AdminRoute(
             "DELETE",
             user + "/identities/{provider}/{app}/{subject}",
