@@ -54,14 +54,14 @@ extension UserAdministration {
                 by: actor
             ) { try precondition.check($0.survivor.tag) }
         }
-        let properties = pair.plan.properties(of: pair.survivor.user, and: pair.merged.user)
+        let preview = MergePreview(of: pair.survivor.user, and: pair.merged.user, by: pair.plan)
         return .object([
             "dryRun": .bool(isDryRun),
-            "survivor": .string(survivor.description),
-            "merged": .string(merged.description),
+            "survivor": .string(preview.survivor.description),
+            "merged": .string(preview.merged.description),
             "userStatus": .string(pair.plan.status.rawValue),
-            "password": .string(pair.plan.password.rawValue),
-            "properties": .object(JSONObject(properties.map { .init($0.name, $0.json) })),
+            "password": .string(preview.password.rawValue),
+            "properties": .object(JSONObject(preview.properties.map { .init($0.name, $0.json) })),
         ])
     }
 

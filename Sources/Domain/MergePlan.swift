@@ -187,6 +187,21 @@ extension User {
     }
 }
 
+/// What a merge would make of two users, for the human who decides.
+package struct MergePreview: Sendable {
+    package let survivor: ObjectID
+    package let merged: ObjectID
+    package let password: MergePlan.Password
+    package let properties: [MergedProperty]
+
+    package init(of survivor: User, and merged: User, by plan: MergePlan) {
+        self.survivor = survivor.objectID
+        self.merged = merged.objectID
+        password = plan.password
+        properties = plan.properties(of: survivor, and: merged)
+    }
+}
+
 /// A property of two users of whom at least one has a value, and whose value the survivor of their merge gets.
 package struct MergedProperty: Sendable {
     package let name: String

@@ -50,7 +50,9 @@ struct OpenAPITests {
             let isPage = parts[1] == "/account" || parts[1].hasPrefix("/account/")
             guard !isPage,
                 ![
-                    "/reset-password", "/confirm-email", "/undo-change", "/invitation", "/.well-known/jwks.json",
+                    "/reset-password", "/confirm-email", "/undo-change", "/undo-merge", "/connect-accounts",
+                    "/invitation",
+                    "/.well-known/jwks.json",
                 ].contains(parts[1])
             else {
                 for base in ["/{applicationId}", "/api", "/v1"] { expected.insert("\(parts[0]) \(base)\(parts[1])") }

@@ -2,7 +2,7 @@ package import Applications
 package import Domain
 package import Logging
 package import Logins
-package import Store
+import Store
 
 /// Which of two users survives when the user of both merges them.
 package enum MergeSurvivor: String, Sendable, CaseIterable {
@@ -33,10 +33,11 @@ package struct OwnMerges: Sendable {
         keeping survivor: MergeSurvivor,
         by rules: MergeRules,
         in loaded: LoadedApplication
-    ) async throws(Failure) -> UserPair {
+    ) async throws(Failure) -> MergePreview {
         let (asking, other) = (try await sessions.user(of: asking, in: loaded), try await self.other(other, in: loaded))
         let (kept, merged) = try survivor.choose(asking: asking, other: other)
-        return try await merges.preview(of: merged.objectID, into: kept.objectID, by: rules, in: loaded)
+        let pair = try await merges.preview(of: merged.objectID, into: kept.objectID, by: rules, in: loaded)
+        return MergePreview(of: pair.survivor.user, and: pair.merged.user, by: pair.plan)
     }
 
     /// Merges the users of two sessions.

@@ -6,7 +6,6 @@ import HTTP
 import Hummingbird
 import Logins
 import PublicAPI
-import Store
 
 /// The route by which a user makes two accounts of their own one.
 struct MergeRoutes {
@@ -20,14 +19,14 @@ struct MergeRoutes {
             let survivor = try Self.survivor(in: body)
             let rules = try MergeRules(body)
             guard try !body.flag("preview") else {
-                let pair = try await merges.preview(
+                let preview = try await merges.preview(
                     ofSession: request.userToken,
                     and: other,
                     keeping: survivor,
                     by: rules,
                     in: application
                 )
-                return .json(Self.write(pair))
+                return .json(Self.write(preview))
             }
             let (user, merged) = try await merges.merge(
                 ofSession: request.userToken,
@@ -52,14 +51,13 @@ struct MergeRoutes {
     }
 
     /// Writes a preview, without the properties that only servers see.
-    private static func write(_ pair: UserPair) -> JSONWriter {
+    private static func write(_ preview: MergePreview) -> JSONWriter {
         var writer = JSONWriter(capacity: 1024)
         writer.object { writer in
-            writer.member("survivor", pair.survivor.user.objectID.description)
-            writer.member("merged", pair.merged.user.objectID.description)
-            writer.member("password", pair.plan.password.rawValue)
-            let properties = pair.plan.properties(of: pair.survivor.user, and: pair.merged.user)
-                .filter { $0.visibleTo != .server }
+            writer.member("survivor", preview.survivor.description)
+            writer.member("merged", preview.merged.description)
+            writer.member("password", preview.password.rawValue)
+            let properties = preview.properties.filter { $0.visibleTo != .server }
             writer.member("properties", .object(JSONObject(properties.map { .init($0.name, $0.json) })))
         }
         return writer

@@ -112,13 +112,13 @@ private struct MergeReversalWork: Sendable {
             """
         )
         guard
-            let (owner, sealed, isInTime) = try found.first(by: { row throws(PostgresError) in
+            let (owner, encrypted, isInTime) = try found.first(by: { row throws(PostgresError) in
                 (try row.next(ObjectID.self), try row.next(EncryptedSecret?.self), try row.next(Bool.self))
             })
         else { throw Failure.notMerged }
         guard owner == survivor else { throw Failure.changedMeanwhile }
-        guard let sealed, isInTime,
-            let record = MergeRecord(try cipher.open(sealed, of: .merges, [merged.description]))
+        guard let encrypted, isInTime,
+            let record = MergeRecord(try cipher.open(encrypted, of: .merges, [merged.description]))
         else { throw Failure.mergeIsFinal }
         (self.survivor, self.record, self.cipher, self.application) = (survivor, record, cipher, application)
     }

@@ -472,13 +472,13 @@ private struct MergeWork: Sendable {
     }
 
     private func store(_ record: MergeRecord, on connection: PostgresConnection) async throws(PostgresError) {
-        let sealed = cipher.encrypt(record.text, for: .merges, [merge.merged.description])
+        let encrypted = cipher.encrypt(record.text, for: .merges, [merge.merged.description])
         _ = try await connection.query(
             """
             insert into \(identifier: schema).merged_users
                 (object_id, survivor, undo_until, expires, record, record_key_id)
             values (\(merged), \(survivor), now() + make_interval(secs => \(UserMerge.undoSeconds)),
-                now() + \(application.settings.mergedUserDays) * interval '24 hours', \(sealed.bytes), \(sealed.keyID))
+                now() + \(application.settings.mergedUserDays) * interval '24 hours', \(encrypted.bytes), \(encrypted.keyID))
             """
         )
     }
