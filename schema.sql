@@ -1344,7 +1344,8 @@ begin
     -- Users who were merged into others. `object_id` is the id of the merged user, who has no row in `users` any more.
     -- Until `expires`, servers that ask for that id learn the id of the survivor. `record` is what undoes the merge: both
     -- users as they were before it, encrypted by AES-256-GCM with the master key record_key_id, and bound to the
-    -- application, the merged user and the column. It is NULL once the merge cannot be undone any more.
+    -- application, the merged user and the column. It is NULL once the merge cannot be undone any more. `identities` are
+    -- the federation.identity_hash of the merged user's identities: the erasure of one of them makes the merge final.
     execute format($ddl$
         create table if not exists %1$I.merged_users (
             object_id uuid primary key,
@@ -1353,7 +1354,8 @@ begin
             undo_until timestamptz not null,
             expires timestamptz not null,
             record bytea,
-            record_key_id text
+            record_key_id text,
+            identities bytea[] not null default '{}'
         )$ddl$, schema_name, users);
     if to_regclass(format('%I.merged_users_survivor', schema_name)) is null then
         execute format('create index merged_users_survivor on %I.merged_users (survivor)', schema_name);

@@ -95,10 +95,10 @@ extension AccountMerges {
         let stored = try await store.storedUser(merged, of: loaded.application)
         var overwritten: [String] = []
         for provider in Set((stored?.identities ?? []).compactMap { ProviderName($0.provider) }) {
-            // The login name belongs to the password, whatever a login writes.
+            // The login name belongs to the password, and a confirmed address to its owner, whatever a login writes.
             let identity = loaded.application.settings.identityProperty
             for entry in loaded.storedMappings[provider]?.entries ?? [] where entry.sync == .always {
-                if entry.to != identity { overwritten.append(entry.to.text) }
+                if entry.to != identity, entry.to != .email { overwritten.append(entry.to.text) }
             }
         }
         return rules.resolved(overwritten: overwritten)

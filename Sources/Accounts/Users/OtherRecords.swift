@@ -195,7 +195,7 @@ package struct OtherRecords: Sendable {
         let changed = try await directory.withCurrent(loaded, until: .now + limits.login) { (loaded) throws(Failure) in
             let client = try ClientRecord(record, for: other, of: loaded, by: .other)
             return try await store.update(
-                UserUpdate(id: user.objectID, given: client.given, login: nil),
+                UserUpdate(id: id, given: client.given, login: nil),
                 by: .other(ChangeAuthor(name: "user:\(user.objectID)", source: "record of another")),
                 of: loaded.application
             )

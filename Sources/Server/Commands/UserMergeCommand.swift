@@ -18,7 +18,7 @@ struct UserMergeCommand: AdministrationCommand {
                 7A1B9C3D-2E4F-4A6B-8C7D-9E0F1A2B3C4D --dry-run
               federation user merge demo 0F3C2A5E-6D1B-4C8A-9E7F-1B2C3D4E5F60 \\
                 7A1B9C3D-2E4F-4A6B-8C7D-9E0F1A2B3C4D --property phone=take \\
-                --reason "ticket 4711" --confirm 7A1B9C3D-2E4F-4A6B-8C7D-9E0F1A2B3C4D
+                --reason ticket-4711 --confirm 7A1B9C3D-2E4F-4A6B-8C7D-9E0F1A2B3C4D
             """
     )
 
@@ -93,7 +93,7 @@ struct UserUnmergeCommand: AdministrationCommand {
 
             Example:
               federation user unmerge demo 7A1B9C3D-2E4F-4A6B-8C7D-9E0F1A2B3C4D \\
-                --reason "two humans"
+                --reason two-humans
             """
     )
 

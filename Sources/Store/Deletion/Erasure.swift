@@ -193,6 +193,15 @@ private struct ErasureWork: Sendable {
             try await delete(user, on: connection)
             return (.user(user, tokens: tokens), isBanned)
         }
+        // No undoing of a merge may bring back what came with the identity.
+        _ = try await connection.query(
+            """
+            update \(identifier: application.schema).merged_users set record = null, record_key_id = null
+            where survivor = \(user.uuid) and federation.identity_hash(
+                \(identity.provider.text), \(identity.app.text), \(identity.subject.text)
+            ) = any (identities)
+            """
+        )
         try await connection.endSessions(of: user, openedBy: identity, schema: application.schema)
         _ = try await connection.query(
             """

@@ -25,7 +25,7 @@ extension PostgresConnection {
             from \(identifier: schema).identities i
             where i.object_id = \(user.uuid) and \(identities) and exists (
                 select from \(identifier: schema).email_proofs e
-                where e.object_id = \(user.uuid) and e.purpose = 'reversal' and e.expires > now()
+                where e.object_id = \(user.uuid) and e.purpose in ('reversal', 'mergeReversal') and e.expires > now()
             )
             on conflict (provider, provider_app, subject, object_id) do update set removed = excluded.removed
             """

@@ -50,6 +50,7 @@ extension Store {
             guard let made = try used.first(Timestamp.self) else { return nil }
             let moment: Statement = "\(bind: .timestamp(made))::timestamptz"
             try await connection.takeFactor(factor, of: user, at: made, in: application)
+            try await connection.requireNoMerge(into: user, since: moment, schema: schema)
             // The link shows only that its user reads mail to the address. A login name of another kind that another
             // user has got since stays with that user.
             if application.settings.identityProperty == .email {
@@ -57,7 +58,10 @@ extension Store {
             }
             try await connection.startAnew(by: password, forgetting: attemptKey, in: application)
             _ = try await connection.query(
-                "delete from \(identifier: schema).email_proofs where object_id = \(user.uuid) and created >= \(moment)"
+                """
+                delete from \(identifier: schema).email_proofs
+                where object_id = \(user.uuid) and created >= \(moment) and purpose <> 'mergeReversal'
+                """
             )
             let before = try await connection.keptIdentities(of: user, schema: schema)
             let notRestored = try await connection.restoreIdentities(of: user, to: moment, schema: schema)
@@ -69,6 +73,23 @@ extension Store {
 }
 
 extension PostgresConnection {
+    /// Requires that no account became a part of this one around a change that is being undone.
+    ///
+    /// The login methods of that account would stay. They may be a thief's.
+    ///
+    /// - Throws: `conflict`.
+    fileprivate func requireNoMerge(into user: ObjectID, since moment: Statement, schema: String) async throws {
+        let merges = try await query(
+            """
+            select from \(identifier: schema).merged_users
+            where survivor = \(user.uuid) and record is not null and undo_until > now()
+                and merged >= \(moment) - make_interval(secs => \(EmailTokenPurpose.suspicionSeconds))
+            limit 1
+            """
+        )
+        guard merges.count == 0 else { throw Failure.mergedMeanwhile }
+    }
+
     /// Restores the factors that a user had at a moment, as far as they are still stored.
     ///
     /// The user's row must be locked.
@@ -110,6 +131,14 @@ extension PostgresConnection {
 }
 
 extension Failure {
+    fileprivate static let mergedMeanwhile = Failure(
+        .conflict,
+        """
+        Another account became a part of this one meanwhile. First separate them with the link in the mail about it, \
+        then use this link again.
+        """
+    )
+
     fileprivate static let addressConfirmedByOther = Failure(
         .loginTakenByOther,
         "Nothing was undone, because another account has confirmed this address since. Contact the operator of the app."

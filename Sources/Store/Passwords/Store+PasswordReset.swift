@@ -123,9 +123,9 @@ extension PostgresConnection {
         _ = try await query("delete from \(identifier: schema).attempts where key = \(attemptKey)")
     }
 
-    /// Returns whether a reversal link is valid that was mailed to another address than `email`.
+    /// Returns whether a link that undoes something is valid that was mailed to another address than `email`.
     ///
-    /// The holder of such a link can still undo a change of the account, and so recover it.
+    /// The holder of such a link can still undo a change of the account, or a merge into it, and so recover it.
     ///
     /// The user's row must be locked.
     func canBeTakenBack(
@@ -136,7 +136,7 @@ extension PostgresConnection {
         let found = try await query(
             """
             select from \(identifier: schema).email_proofs
-            where object_id = \(user.uuid) and purpose = 'reversal' and expires > now()
+            where object_id = \(user.uuid) and purpose in ('reversal', 'mergeReversal') and expires > now()
                 and lower(email) is distinct from lower(\(email)) limit 1
             """
         )
@@ -172,12 +172,12 @@ extension PostgresConnection {
 }
 
 extension Failure {
-    fileprivate static let contested = Failure(
+    static let contested = Failure(
         .conflict,
         """
-        The address of this account changed within the last seven days. During this time only the former address can \
-        restore the account. If you changed the address yourself, log in with your password, or use the link that was \
-        mailed to the former address. If the account is not yours, wait until then.
+        The address of this account changed within the last seven days, or another account became a part of this one. \
+        During this time the other address can undo that. If you did it yourself, log in as usual, or use the link \
+        that was mailed to the other address. If the account is not yours, wait until then.
         """
     )
 }

@@ -76,10 +76,12 @@ extension PostgresConnection {
             where \(Store.counts(claim.tokenHash, .claim)) and e.object_id = \(account)
                 and e.other_user = \(merge.merged.uuid) and u.object_id = e.object_id and u.email = e.email
                 and u.user_status <> 'DISABLED' and n.object_id = e.other_user and n.user_status <> 'DISABLED'
-            returning u.email_verified
+                and lower(n.email) = lower(e.email)
+            returning u.email_verified, e.email
             """
         )
-        guard let isConfirmed = try link.first(Bool.self) else { return false }
+        guard let (isConfirmed, email) = try link.first(Bool.self, String.self) else { return false }
+        guard try await !canBeTakenBack(merge.survivor, butBy: email, schema: schema) else { throw Failure.contested }
         try await takeFactor(claim.factor, of: merge.survivor, at: nil, in: application)
         guard !isConfirmed else { return true }
         _ = try await query(
@@ -91,6 +93,11 @@ extension PostgresConnection {
         if !claim.keepsIdentities {
             _ = try await query("delete from \(identifier: schema).identities where object_id = \(account)")
         }
+        // A passkey may be a login method that no factor is asked for.
+        let shown: UUID? = if case .shown(let factor)? = claim.factor?.evidence { factor.id.uuid } else { nil }
+        _ = try await query(
+            "delete from \(identifier: schema).factors where object_id = \(account) and id is distinct from \(shown)"
+        )
         _ = try await query(
             """
             update \(identifier: schema).users set email_verified = true, user_status = 'ENABLED'

@@ -48,6 +48,11 @@ extension MergeRecord {
         static let (invitations, merged, links) = ("invitations", "merged", "links")
     }
 
+    /// The identities as JSON text: a list of lists.
+    var identityList: String {
+        JSONValue.array(identities.map { .array($0.map(JSONValue.string)) }).text
+    }
+
     /// The record as JSON text, which contains personal data and a password hash.
     var text: Secret {
         func list(_ texts: [String]) -> JSONValue { .array(texts.map(JSONValue.string)) }
@@ -96,8 +101,8 @@ extension MergeRecord {
 struct WholeRow: Sendable {
     /// A column that can be written.
     struct Column: Sendable {
-        /// The name in the view `users`; in the table if the view does not show the column.
-        let name: String
+        /// The name in the view `users`; nil if the view does not show the column.
+        let name: String?
         /// The name in the table.
         let column: String
         let type: String
@@ -111,7 +116,7 @@ struct WholeRow: Sendable {
         let result = try await connection.query(
             """
             select case when u.relation <> to_regclass(\(own)) then u.relation::regclass::text end,
-                coalesce(u.name, u.column_name), u.column_name, u.type
+                u.name, u.column_name, u.type
             from federation.user_columns(\(application.schema)) u where not u.is_generated order by u.number
             """
         )
@@ -131,14 +136,19 @@ struct WholeRow: Sendable {
         columns.map { "\(quoted($0.column)) \($0.type)" }.joined(separator: ", ")
     }
 
+    /// Returns the column that the view `users` shows under a name.
+    func column(_ name: String) -> Column? { columns.first { $0.name?.hasSameBytes(as: name) == true } }
+
+    /// Returns SQL for the row `u` of a user, to stand after `from`.
+    func reference(to user: ObjectID) -> Statement? {
+        guard let id = column("object_id")?.column else { return nil }
+        return "(select * from \(unsafeRaw: table) where \(identifier: id) = \(user.uuid)) u"
+    }
+
     /// Returns a user's whole row as JSON text, with the names of the table's columns.
     func read(_ user: ObjectID, on connection: PostgresConnection) async throws(PostgresError) -> String? {
-        guard let id = columns.first(where: { $0.name == "object_id" })?.column else { return nil }
-        return try await connection.query(
-            """
-            select to_jsonb(u)::text from \(unsafeRaw: table) u where u.\(identifier: id) = \(user.uuid)
-            """
-        ).first(String.self)
+        guard let row = reference(to: user) else { return nil }
+        return try await connection.query("select to_jsonb(u)::text from \(row)").first(String.self)
     }
 
     /// Inserts a whole row that `read` returned.

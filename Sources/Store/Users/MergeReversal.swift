@@ -74,6 +74,9 @@ private struct MergeReversalWork: Sendable {
     private let reason: String?
     private let cipher: ColumnCipher
     private let application: Application
+    /// Whether the survivor was disabled after the merge.
+    private let isBanned: Bool
+    private let mergedAt: Timestamp
 
     private var schema: String { application.schema }
 
@@ -102,24 +105,31 @@ private struct MergeReversalWork: Sendable {
             select survivor from \(identifier: schema).merged_users where object_id = \(merged.uuid)
             """
         guard let survivor = try await connection.query(statement).first(ObjectID.self) else { throw Failure.notMerged }
-        _ = try await connection.query(
-            "select from \(identifier: schema).users where object_id = \(survivor.uuid) for update"
+        let locked = try await connection.query(
+            "select user_status from \(identifier: schema).users where object_id = \(survivor.uuid) for update"
         )
+        isBanned = try locked.first(String.self) == UserStatus.disabled.rawValue
+        // A ban ends what the user may undo.
+        if case .link = proof, isBanned { return nil }
         let found = try await connection.query(
             """
-            select survivor, record, record_key_id, undo_until > now() from \(identifier: schema).merged_users
+            select survivor, record, record_key_id, undo_until > now(), merged from \(identifier: schema).merged_users
             where object_id = \(merged.uuid) for update
             """
         )
         guard
-            let (owner, encrypted, isInTime) = try found.first(by: { row throws(PostgresError) in
-                (try row.next(ObjectID.self), try row.next(EncryptedSecret?.self), try row.next(Bool.self))
+            let (owner, encrypted, isInTime, moment) = try found.first(by: { row throws(PostgresError) in
+                (
+                    try row.next(ObjectID.self), try row.next(EncryptedSecret?.self), try row.next(Bool.self),
+                    try row.next(Timestamp.self)
+                )
             })
         else { throw Failure.notMerged }
         guard owner == survivor else { throw Failure.changedMeanwhile }
         guard let encrypted, isInTime,
             let record = MergeRecord(try cipher.open(encrypted, of: .merges, [merged.description]))
         else { throw Failure.mergeIsFinal }
+        mergedAt = moment
         (self.survivor, self.record, self.cipher, self.application) = (survivor, record, cipher, application)
     }
 
@@ -127,9 +137,15 @@ private struct MergeReversalWork: Sendable {
         let table = try await WholeRow(of: application, on: connection)
         // The survivor gives unique values back before the other row takes them.
         try await restoreSurvivor(table, on: connection)
-        try await takePassword(on: connection)
+        let current = try await takePassword(on: connection)
         try await table.insert(record.row, on: connection)
-        let hasPassword = try await restorePassword(on: connection)
+        if isBanned {
+            _ = try await connection.query(
+                "update \(identifier: schema).users set user_status = 'DISABLED' where object_id = \(merged.uuid)"
+            )
+        }
+        let hasPassword = try await restorePassword(current, on: connection)
+        try await restoreRemovedIdentities(on: connection)
         for identity in record.identities {
             _ = try await connection.query(
                 """
@@ -143,13 +159,16 @@ private struct MergeReversalWork: Sendable {
             of: survivor,
             to: merged,
             only: record.factors,
+            removedBy: mergedAt,
             with: cipher,
             schema: schema
         )
         _ = try await connection.query(
             """
             insert into \(identifier: schema).user_roles (object_id, role)
-            select \(merged.uuid)::uuid, role from unnest(\(record.roles)) role on conflict do nothing
+            select \(merged.uuid)::uuid, role from \(identifier: schema).user_roles
+            where object_id = \(survivor.uuid) and role = any (\(record.roles))
+            on conflict do nothing
             """
         )
         _ = try await connection.query(
@@ -170,6 +189,13 @@ private struct MergeReversalWork: Sendable {
                 """
             )
         }
+        _ = try await connection.query(
+            """
+            update \(identifier: schema).email_proofs set object_id = \(merged.uuid)
+            where object_id = \(survivor.uuid) and purpose = 'mergeReversal'
+                and other_user = any (\(record.merged.map(\.description))::uuid[])
+            """
+        )
         if let links = record.links {
             _ = try await connection.query(
                 """
@@ -196,16 +222,22 @@ private struct MergeReversalWork: Sendable {
     }
 
     /// Restores the survivor's columns that the merge changed, as far as they still have the values that it wrote.
+    ///
+    /// The address and its confirmation are restored together, or neither.
     private func restoreSurvivor(_ table: WholeRow, on connection: PostgresConnection) async throws(PostgresError) {
-        let columns = record.changed.compactMap { name in table.columns.first { $0.name.hasSameBytes(as: name) } }
+        let columns = record.changed.compactMap { name in table.column(name).map { (name: name, type: $0.type) } }
         guard !columns.isEmpty else { return }
+        func isUnchanged(_ name: String) -> Statement {
+            "u.\(identifier: name) is not distinct from a.\(identifier: name)"
+        }
         var assignments: Statement = ""
-        for column in columns {
-            let name = column.name
+        for (name, _) in columns {
+            let isAddress = name == "email" || name == "email_verified"
+            let condition: Statement =
+                isAddress ? "\(isUnchanged("email")) and \(isUnchanged("email_verified"))" : isUnchanged(name)
             assignments.append(
                 """
-                \(identifier: name) = case when u.\(identifier: name) is not distinct from a.\(identifier: name)
-                    then b.\(identifier: name) else u.\(identifier: name) end,
+                \(identifier: name) = case when \(condition) then b.\(identifier: name) else u.\(identifier: name) end,
                 """
             )
         }
@@ -221,22 +253,26 @@ private struct MergeReversalWork: Sendable {
     }
 
     /// Takes the merged user's login name away from the survivor, if the survivor has it.
-    private func takePassword(on connection: PostgresConnection) async throws(PostgresError) {
-        guard let password = record.password else { return }
-        _ = try await connection.query(
+    ///
+    /// - Returns: The hash that the survivor has now, which may be newer than the merge; nil if it has another login.
+    private func takePassword(on connection: PostgresConnection) async throws -> Secret? {
+        guard let password = record.password else { return nil }
+        let taken = try await connection.query(
             """
             delete from \(identifier: schema).passwords
-            where object_id = \(survivor.uuid) and login = \(password.login)
+            where object_id = \(survivor.uuid) and login = \(password.login) returning hash, hash_key_id
             """
         )
+        guard let hash = try taken.first(EncryptedSecret.self) else { return nil }
+        return try cipher.open(hash, of: .passwordHashes, [survivor.description])
     }
 
-    /// Restores the merged user's password.
+    /// Restores the merged user's password, as it was changed since.
     ///
     /// - Returns: Whether it was restored; nil if there was none.
-    private func restorePassword(on connection: PostgresConnection) async throws -> Bool? {
+    private func restorePassword(_ current: Secret?, on connection: PostgresConnection) async throws -> Bool? {
         guard let password = record.password else { return nil }
-        let hash = cipher.encrypt(password.hash, for: .passwordHashes, [merged.description])
+        let hash = cipher.encrypt(current ?? password.hash, for: .passwordHashes, [merged.description])
         let changed = Timestamp(milliseconds: password.changed)
         let restored = try await connection.query(
             """
@@ -246,6 +282,25 @@ private struct MergeReversalWork: Sendable {
             """
         )
         return restored.affectedRows == 1
+    }
+
+    /// Restores identities that were unlinked from the survivor since the merge, unless another user has them.
+    private func restoreRemovedIdentities(on connection: PostgresConnection) async throws(PostgresError) {
+        for identity in record.identities {
+            _ = try await connection.query(
+                """
+                with removed as (
+                    delete from \(identifier: schema).removed_identities
+                    where object_id = \(survivor.uuid) and provider = \(identity[0]) and provider_app = \(identity[1])
+                        and subject = \(identity[2])
+                    returning provider, provider_app, subject, created
+                )
+                insert into \(identifier: schema).identities (provider, provider_app, subject, object_id, created)
+                select provider, provider_app, subject, \(merged.uuid)::uuid, created from removed
+                on conflict do nothing
+                """
+            )
+        }
     }
 
     /// The audit log's entries: one about each user.

@@ -237,6 +237,7 @@ private struct MergeWork: Sendable {
             in: application
         )
         try check(pair)
+        try requireKeptAddress(in: pair)
         let table = try await WholeRow(of: application, on: connection)
         guard let before = try await connection.row(of: merge.survivor, schema: schema),
             let row = try await table.read(merge.merged, on: connection)
@@ -281,6 +282,22 @@ private struct MergeWork: Sendable {
         return pair
     }
 
+    /// Requires that a confirmed address of the survivor stays, unless an operator is responsible.
+    ///
+    /// Otherwise a thief with a session could give the account another address, without the link to the former one that
+    /// a change of the address causes.
+    private func requireKeptAddress(in pair: UserPair) throws(Failure) {
+        if case .operatorsReason = merge.proof { return }
+        guard pair.survivor.user.emailVerified, pair.plan.taken.contains(.email) else { return }
+        throw Failure(
+            .conflict,
+            """
+            The surviving account has a confirmed address, and would get the other one. Let the other account survive, \
+            or keep the property email.
+            """
+        )
+    }
+
     /// Requires a fresh session of each user.
     private func require(_ sessions: UserMerge.Sessions, on connection: PostgresConnection) async throws {
         var owners: [ObjectID] = []
@@ -317,6 +334,23 @@ private struct MergeWork: Sendable {
             """
         )
         guard deletions.count == 0 else { throw Failure.isBeingDeleted }
+        let identities = try await connection.query(
+            """
+            select provider, provider_app, subject from \(identifier: schema).identities
+            where object_id in (\(survivor), \(merged))
+            """
+        ).all(String.self, String.self, String.self)
+        for (provider, app, subject) in identities {
+            let erasures = try await connection.query(
+                """
+                select from federation.deletion_requests
+                where application_id = \(application.id.text) and provider = \(provider) and provider_app = \(app)
+                    and subject = \(subject) and done is null
+                limit 1
+                """
+            )
+            guard erasures.count == 0 else { throw Failure.isBeingDeleted }
+        }
         // A link at the present address is kept, for the undoing of the merge.
         let links = try await connection.query(
             """
@@ -327,22 +361,31 @@ private struct MergeWork: Sendable {
             """
         )
         guard links.count == 0 else { throw Failure.canBeTakenBack }
+        try await requireNoReference(on: connection)
+    }
+
+    /// Requires that no row of the operator's own tables refers to the merged user, by whatever columns.
+    private func requireNoReference(on connection: PostgresConnection) async throws {
+        let table = try await WholeRow(of: application, on: connection)
+        guard let users = table.reference(to: merge.merged) else { throw Failure.noSuchUser }
         let references = try await connection.query(
             """
-            select c.conrelid::regclass::text, quote_ident(a.attname)
-            from federation.user_columns(\(schema)) u
-            join pg_constraint c on c.confrelid = u.relation and c.contype = 'f' and c.confkey = array[u.number]::int2[]
-            join pg_attribute a on a.attrelid = c.conrelid and a.attnum = c.conkey[1]
+            select c.conrelid::regclass::text,
+                string_agg(format('c.%I = u.%I', a.attname, f.attname), ' and ' order by k.position)
+            from pg_constraint c
             join pg_class t on t.oid = c.conrelid
-            where coalesce(u.name, u.column_name) = 'object_id' and not (
+            cross join unnest(c.conkey, c.confkey) with ordinality k (own, referred, position)
+            join pg_attribute a on a.attrelid = c.conrelid and a.attnum = k.own
+            join pg_attribute f on f.attrelid = c.confrelid and f.attnum = k.referred
+            where c.contype = 'f' and c.confrelid = federation.users_table(\(schema)) and not (
                 t.relnamespace = to_regnamespace(quote_ident(\(schema))) and t.relname = any (\(Self.ownTables))
             )
-            order by 1, 2
+            group by c.oid, c.conrelid order by 1, 2
             """
         ).all(String.self, String.self)
-        for (table, column) in references {
+        for (table, condition) in references {
             let found = try await connection.query(
-                "select from \(unsafeRaw: table) where \(unsafeRaw: column) = \(merged) limit 1"
+                "select from \(unsafeRaw: table) c, \(users) where \(unsafeRaw: condition) limit 1"
             )
             guard found.count == 0 else { throw Failure.mergedUserIsReferred(by: table) }
         }
@@ -432,6 +475,17 @@ private struct MergeWork: Sendable {
             """
         )
         try await connection.endLinks(of: merge.survivor, schema: schema)
+        // An undoing of an earlier merge restores them.
+        _ = try await connection.query(
+            "update \(identifier: schema).removed_identities set object_id = \(survivor) where object_id = \(merged)"
+        )
+        // The links that undo earlier merges into the merged user.
+        _ = try await connection.query(
+            """
+            update \(identifier: schema).email_proofs set object_id = \(survivor)
+            where object_id = \(merged) and purpose = 'mergeReversal'
+            """
+        )
     }
 
     /// Writes to the survivor what the plan takes from the merged user's row.
@@ -445,12 +499,12 @@ private struct MergeWork: Sendable {
         _ table: WholeRow,
         on connection: PostgresConnection
     ) async throws -> String {
-        let taken = table.columns.filter { column in plan.taken.contains { $0.text.hasSameBytes(as: column.name) } }
-        let values = plan.columns.compactMap { name in table.columns.first { $0.name.hasSameBytes(as: name) } }
         var assignments: Statement = ""
-        for column in taken {
-            assignments.append("\(identifier: column.name) = v.\(identifier: column.column),")
+        for name in plan.taken {
+            guard let column = table.column(name.text) else { continue }
+            assignments.append("\(identifier: name.text) = v.\(identifier: column.column),")
         }
+        let values = plan.columns.compactMap(table.column)
         let dynamic = JSONText(JSONValue.object(plan.dynamic).text)
         let updated = try await connection.query(
             """
@@ -476,9 +530,13 @@ private struct MergeWork: Sendable {
         _ = try await connection.query(
             """
             insert into \(identifier: schema).merged_users
-                (object_id, survivor, undo_until, expires, record, record_key_id)
+                (object_id, survivor, undo_until, expires, record, record_key_id, identities)
             values (\(merged), \(survivor), now() + make_interval(secs => \(UserMerge.undoSeconds)),
-                now() + \(application.settings.mergedUserDays) * interval '24 hours', \(encrypted.bytes), \(encrypted.keyID))
+                now() + \(application.settings.mergedUserDays) * interval '24 hours', \(encrypted.bytes), \(encrypted.keyID),
+                array(
+                    select federation.identity_hash(i ->> 0, i ->> 1, i ->> 2)
+                    from jsonb_array_elements(\(JSONText(record.identityList))::jsonb) i
+                ))
             """
         )
     }
@@ -505,7 +563,9 @@ private struct MergeWork: Sendable {
 extension MergePlan {
     /// The columns of the survivor that a merge may change, by their names in the view `users`.
     fileprivate var columns: [String] {
-        taken.map(\.text) + ["email_verified", "user_status", "dynamic", "social_account", "locale", "last_login"]
+        taken.map(\.text).filter { $0 != "email" } + [
+            "email", "email_verified", "user_status", "dynamic", "social_account", "locale", "last_login",
+        ]
     }
 }
 
@@ -519,13 +579,16 @@ extension PostgresConnection {
         of user: ObjectID,
         to other: ObjectID,
         only ids: [ObjectID]? = nil,
+        removedBy moment: Timestamp? = nil,
         with cipher: ColumnCipher,
         schema: String
     ) async throws -> [ObjectID] {
         let found = try await query(
             """
             select id, secret, secret_key_id from \(identifier: schema).factors
-            where object_id = \(user.uuid) and (removed is null or (kind = 'recoveryCode' and \(ids != nil)))
+            where object_id = \(user.uuid) and (
+                removed is null or kind = 'recoveryCode' and removed <= \(bind: Bind(moment))::timestamptz + interval '1 minute'
+            )
             order by id for update
             """
         ).all { row throws(PostgresError) in (try row.next(ObjectID.self), try row.next(EncryptedSecret?.self)) }

@@ -208,6 +208,7 @@ struct AccountClaimTests {
             "delete from demo.users where object_id = 'NEW'",
             "update demo.users set user_status = 'DISABLED' where object_id = 'NEW'",
             "update demo.users set user_status = 'DISABLED' where object_id = 'OLD'",
+            "update demo.users set email = 'other.canary@example.com' where object_id = 'NEW'",
             "update demo.email_proofs set expires = now()",
         ] {
             let email = address()
@@ -217,7 +218,7 @@ struct AccountClaimTests {
             try await deployment.database.psql(
                 change.replacing("OLD", with: older).replacing("NEW", with: younger.objectID)
             )
-            #expect(try await page(token).status == 400, "\(change)")
+            if !change.contains("other.canary") { #expect(try await page(token).status == 400, "\(change)") }
             #expect(try await submit(token).status == 400, "\(change)")
         }
         let email = address()

@@ -357,6 +357,65 @@ struct MergeTests {
         try await deployment.database.psql("drop table public.orders")
     }
 
+    @Test("T-33: the other account's link survives a reset, a second merge and an unlinking, and a ban ends it")
+    func thief() async throws {
+        let (victim, thief) = (try await registered("victim"), try await registered("thief"))
+        let third = try await registered("third")
+        let (victimEmail, thiefEmail) = (try await email(of: victim.objectID), try await email(of: thief.objectID))
+        let person = try await deployment.newcomer()
+        let body = #"{"accessToken": "\#(person.token)"}"#
+        let linked = try await deployment.send("POST", "users/identities/facebook", body, token: victim.token)
+        #expect(linked.status == 200)
+        #expect(try await merge(thief, and: victim, #", "keep": "this""#).status == 200)
+        #expect(try await deployment.send("GET", "users/restorepassword/\(thiefEmail)").status == 200)
+        let reset = try await mails.token(to: thiefEmail, page: "reset-password")
+        let password = #"{"token": "\#(reset)", "password": "another canary sentence"}"#
+        try expectProblem(try await deployment.send("POST", "users/resetpassword", password), "conflict")
+        let unlinked = try await deployment.send("DELETE", "users/identities/facebook", token: thief.token)
+        #expect(unlinked.status == 204, "\(unlinked.text)")
+        let again = try await merge(third, and: thief, #", "keep": "this""#)
+        #expect(again.status == 200, "\(again.text)")
+        let token = try await mails.token(to: victimEmail, page: "undo-merge")
+        try await deployment.database.psql(
+            "update demo.users set user_status = 'DISABLED' where object_id = '\(third.objectID)'"
+        )
+        #expect(try await submit(token).status == 400, "a ban is not undone")
+        try await deployment.database.psql(
+            "update demo.users set user_status = 'ENABLED' where object_id = '\(third.objectID)'"
+        )
+        let undone = try await submit(token)
+        #expect(undone.status == 200, "\(undone.text)")
+        #expect(try await deployment.logIn(victimEmail).objectID == victim.objectID)
+        #expect(try await deployment.loggedIn(person).objectID == victim.objectID)
+    }
+
+    @Test("a confirmed address is replaced by an operator's merge only, and rows that refer by any column are kept")
+    func keptRows() async throws {
+        let (visitor, old) = try await federated("conf\(UInt32.random(in: 0...UInt32.max)).canary@example.com")
+        _ = visitor
+        try await deployment.database.psql(
+            "update demo.users set email_verified = true where object_id = '\(old.objectID)'"
+        )
+        let other = try await registered("other", phone: "4711")
+        try expectProblem(try await merge(old, and: other, #", "keep": "this""#), "conflict")
+        try await deployment.database.psql(
+            """
+            alter table demo.users add constraint one_phone unique (object_id, phone);
+            create table public.calls (
+                person uuid, phone text,
+                foreign key (person, phone) references demo.users (object_id, phone) on delete cascade
+            );
+            insert into public.calls values ('\(other.objectID)', '4711')
+            """
+        )
+        let refused = try await merge(old.objectID, other.objectID)
+        #expect(refused.status == 409 && refused.text.contains("calls"), "\(refused.text)")
+        try await deployment.database.psql("drop table public.calls")
+        #expect(try await merge(old.objectID, other.objectID).status == 200)
+        #expect(try await deployment.row(of: old.objectID)?["phone"]?.string == "4711")
+        try await deployment.database.psql("alter table demo.users drop constraint one_phone")
+    }
+
     @Test("a chain of merges is undone from either end, and the erasure of the survivor forgets all of them")
     func chain() async throws {
         let (a, b, c) = (try await registered("a"), try await registered("b"), try await registered("c"))
