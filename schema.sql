@@ -1342,10 +1342,11 @@ begin
     end if;
 
     -- Users who were merged into others. `object_id` is the id of the merged user, who has no row in `users` any more.
-    -- Until `expires`, servers that ask for that id learn the id of the survivor. `record` is what undoes the merge: both
-    -- users as they were before it, encrypted by AES-256-GCM with the master key record_key_id, and bound to the
-    -- application, the merged user and the column. It is NULL once the merge cannot be undone any more. `identities` are
-    -- the federation.identity_hash of the merged user's identities: the erasure of one of them makes the merge final.
+    -- Until `expires`, servers that ask for that id learn the id of the survivor. `record` has both users as they were
+    -- before the merge, and undoes the merge. It is encrypted by AES-256-GCM with the master key record_key_id, and bound
+    -- to the application, the merged user and the column. It is NULL once the merge cannot be undone any more.
+    -- `identities` has the federation.identity_hash of each identity of the merged user: the erasure of one of them makes
+    -- the merge final.
     execute format($ddl$
         create table if not exists %1$I.merged_users (
             object_id uuid primary key,
@@ -1366,7 +1367,8 @@ begin
     -- The records of merges that cannot be undone any more are found by this index, and also by their master key.
     if to_regclass(format('%I.merged_users_record', schema_name)) is null then
         execute format(
-            'create index merged_users_record on %I.merged_users (undo_until) where record_key_id is not null', schema_name
+            'create index merged_users_record on %I.merged_users (undo_until) where record_key_id is not null',
+            schema_name
         );
     end if;
 

@@ -134,9 +134,10 @@ package struct MergePlan: Sendable {
         by rules: MergeRules
     ) -> (JSONObject, taken: [String]) {
         var members = own.members
+        var places = own.places
         var taken: [String] = []
         for member in other.members where member.value != .null {
-            let place = members.firstIndex { $0.key.hasSameBytes(as: member.key) }
+            let place = places[Array(member.key.utf8)]
             let isEmpty = place.map { members[$0].value == .null || members[$0].value == .string("") } ?? true
             switch rules.own(of: member.key) ?? rules.general {
             case .keep: continue
@@ -147,6 +148,7 @@ package struct MergePlan: Sendable {
                 guard members[place].value != member.value else { continue }
                 members[place] = member
             } else {
+                places[Array(member.key.utf8)] = members.count
                 members.append(member)
             }
             taken.append(member.key)
@@ -167,6 +169,13 @@ package struct MergePlan: Sendable {
                 the rule of this property, or let the other user survive.
                 """
         )
+    }
+}
+
+extension JSONObject {
+    /// The positions of the members, by the bytes of their keys (decision D5).
+    fileprivate var places: [[UInt8]: Int] {
+        Dictionary(members.enumerated().map { (Array($1.key.utf8), $0) }) { first, _ in first }
     }
 }
 
@@ -233,15 +242,20 @@ extension MergePlan {
                 )
             )
         }
-        let names = survivor.dynamic.members.map(\.key)
-        let others = merged.dynamic.members.map(\.key).filter { survivor.dynamic[$0] == nil }
-        for name in names + others {
+        let (own, others) = (survivor.dynamic.places, merged.dynamic.places)
+        let taken = Set(takenDynamic.map { Array($0.utf8) })
+        let added = merged.dynamic.members.filter { own[Array($0.key.utf8)] == nil }
+        for member in survivor.dynamic.members + added {
+            let key = Array(member.key.utf8)
+            func value(_ object: JSONObject, _ places: [[UInt8]: Int]) -> JSONValue? {
+                places[key].map { object.members[$0].value }.flatMap { $0 == .null ? nil : $0 }
+            }
             properties.append(
                 MergedProperty(
-                    name: name,
-                    own: survivor.dynamic.present(name),
-                    other: merged.dynamic.present(name),
-                    isTaken: takenDynamic.contains { $0.hasSameBytes(as: name) },
+                    name: member.key,
+                    own: value(survivor.dynamic, own),
+                    other: value(merged.dynamic, others),
+                    isTaken: taken.contains(key),
                     visibleTo: .owner
                 )
             )

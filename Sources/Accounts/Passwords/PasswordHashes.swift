@@ -81,8 +81,10 @@ extension PasswordVerifier {
             throw Failure(
                 .internal,
                 "The service cannot read the password of this account. Contact the operator.",
-                cause:
-                    "the hash of \(stored.objectID) is under master key \(stored.hash.keyID), or was changed by other means"
+                cause: """
+                    the hash of \(stored.objectID) is under master key \(stored.hash.keyID), or was changed by other \
+                    means
+                    """
             )
         }
         return hash

@@ -51,16 +51,17 @@ package struct PasswordLogins: Sendable {
     ///
     /// A client without the right password cannot learn whether the account exists. If the account is missing or has no
     /// password, the response has the same text and status as for a wrong password, takes as long, and counts as a
-    /// failed attempt, too. With a former system (`PasswordSource`), the response for a user without a password takes as
-    /// long as that system's.
+    /// failed attempt, too. With a former system (`PasswordSource`), the response for a user without a password takes
+    /// as long as that system's.
     ///
     /// - Parameters:
     ///   - request: The client's request.
     ///   - loaded: The application.
     ///   - logger: Gets one line with the outcome.
     /// - Returns: The user and the session.
-    /// - Throws: `login_incomplete`, `login_invalid`, `too_many_attempts`; `provider_unavailable` and similar failures of
-    ///   a former system; and only with the right password: `account_disabled`, `email_unconfirmed`, `second_factor_required`, `second_factor_enrolment_required`.
+    /// - Throws: `login_incomplete`, `login_invalid`, `too_many_attempts`; `provider_unavailable` and similar failures
+    ///   of a former system; and only with the right password: `account_disabled`, `email_unconfirmed`,
+    ///   `second_factor_required`, `second_factor_enrolment_required`.
     package func logIn(
         _ request: PasswordLogin,
         to loaded: LoadedApplication,

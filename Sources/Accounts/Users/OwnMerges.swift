@@ -36,7 +36,12 @@ package struct OwnMerges: Sendable {
     ) async throws(Failure) -> MergePreview {
         let (asking, other) = (try await sessions.user(of: asking, in: loaded), try await self.other(other, in: loaded))
         let (kept, merged) = try survivor.choose(asking: asking, other: other)
-        let pair = try await merges.preview(of: merged.objectID, into: kept.objectID, by: rules, in: loaded)
+        let pair = try await merges.preview(
+            of: merged.objectID,
+            into: kept.objectID,
+            by: rules.filling(serversPropertiesOf: loaded.application),
+            in: loaded
+        )
         return MergePreview(of: pair.survivor.user, and: pair.merged.user, by: pair.plan)
     }
 
@@ -76,7 +81,7 @@ package struct OwnMerges: Sendable {
             try await merges.merge(
                 merged.objectID,
                 into: kept.objectID,
-                by: rules,
+                by: rules.filling(serversPropertiesOf: loaded.application),
                 provedBy: .sessions(proof),
                 in: loaded,
                 by: ChangeAuthor(name: "user:\(first.objectID)", source: "merge")
@@ -109,5 +114,15 @@ extension MergeSurvivor {
         case .other: (other, asking)
         case .older: other.created < asking.created ? (other, asking) : (asking, other)
         }
+    }
+}
+
+extension MergeRules {
+    /// Returns these rules, but with `fill` for the properties that only servers see.
+    ///
+    /// A user must not choose between two values that the user cannot see.
+    fileprivate func filling(serversPropertiesOf application: Application) -> MergeRules {
+        let hidden = application.properties.filter { $0.visibleTo == .server }
+        return MergeRules(general: general, properties: hidden.map { ($0.name.text, .fill) } + properties)
     }
 }

@@ -24,10 +24,12 @@ package struct UndoneMerge: Sendable {
 extension Store {
     /// Undoes a merge of two users, in one transaction.
     ///
-    /// The merged user exists again, with its row, password and roles from before the merge. Identities, second factors
-    /// and invitations that the user had go back as far as the survivor still has them; what was removed since stays
-    /// removed. Properties of the survivor are as before the merge unless they have changed since. All sessions of the
-    /// survivor end, and the links that undo this merge are used up.
+    /// The merged user exists again, with its row from before the merge, and with its password, which may have been
+    /// changed since. The user's identities go back, even unlinked ones. Second factors, roles and invitations go back
+    /// as far as the survivor still has them. Properties of the survivor are as before the merge unless they have
+    /// changed since. All sessions of the survivor end, and the links that undo this merge are used up.
+    ///
+    /// The link of a disabled user is invalid. If an operator undoes the merge, both users are disabled then.
     ///
     /// - Parameters:
     ///   - proof: The link, or the operator's choice.

@@ -114,9 +114,9 @@ extension Store {
     /// - Returns: The users before the merge, with its plan.
     /// - Throws: `not_found` unless both users exist; `session_invalid`, `account_disabled`,
     ///   `reauthentication_required`, `second_factor_reauthentication_required` for sessions; `link_invalid`,
-    ///   `second_factor_required`, `pending_login_invalid` for a claim; `conflict` while a
-    ///   deletion is requested, a mailed link can restore a former address, or rows of the operator's own tables refer
-    ///   to the merged user; `malformed_request` for contradictory rules; `constraint_violation` and similar failures.
+    ///   `second_factor_required`, `pending_login_invalid` for a claim; `conflict` while a deletion is requested, a
+    ///   mailed link can restore a former address, rows of the operator's own tables refer to the merged user, or a
+    ///   confirmed address would be replaced without an operator; `malformed_request` for contradictory rules; `constraint_violation` and similar failures.
     ///   Nothing has changed then.
     package func merge(
         _ merge: UserMerge,
@@ -221,7 +221,8 @@ private struct MergeWork: Sendable {
             """
         )
         guard locked.count == 2 else { throw Failure.noSuchUser }
-        try await requireNoObstacle(on: connection)
+        let table = try await WholeRow(of: application, on: connection)
+        try await requireNoObstacle(table, on: connection)
         // The mails are about both users as they were before.
         try await announce(on: connection)
         switch merge.proof {
@@ -238,7 +239,6 @@ private struct MergeWork: Sendable {
         )
         try check(pair)
         try requireKeptAddress(in: pair)
-        let table = try await WholeRow(of: application, on: connection)
         guard let before = try await connection.row(of: merge.survivor, schema: schema),
             let row = try await table.read(merge.merged, on: connection)
         else { throw Failure.noSuchUser }
@@ -325,7 +325,7 @@ private struct MergeWork: Sendable {
 
     /// Requires that neither account is about to be deleted or may still be restored to another address, and that no
     /// row of the operator's own tables would be deleted with the merged user.
-    private func requireNoObstacle(on connection: PostgresConnection) async throws {
+    private func requireNoObstacle(_ table: WholeRow, on connection: PostgresConnection) async throws {
         let deletions = try await connection.query(
             """
             select from federation.deletion_requests
@@ -361,12 +361,11 @@ private struct MergeWork: Sendable {
             """
         )
         guard links.count == 0 else { throw Failure.canBeTakenBack }
-        try await requireNoReference(on: connection)
+        try await requireNoReference(to: table, on: connection)
     }
 
     /// Requires that no row of the operator's own tables refers to the merged user, by whatever columns.
-    private func requireNoReference(on connection: PostgresConnection) async throws {
-        let table = try await WholeRow(of: application, on: connection)
+    private func requireNoReference(to table: WholeRow, on connection: PostgresConnection) async throws {
         guard let users = table.reference(to: merge.merged) else { throw Failure.noSuchUser }
         let references = try await connection.query(
             """
@@ -532,8 +531,8 @@ private struct MergeWork: Sendable {
             insert into \(identifier: schema).merged_users
                 (object_id, survivor, undo_until, expires, record, record_key_id, identities)
             values (\(merged), \(survivor), now() + make_interval(secs => \(UserMerge.undoSeconds)),
-                now() + \(application.settings.mergedUserDays) * interval '24 hours', \(encrypted.bytes), \(encrypted.keyID),
-                array(
+                now() + \(application.settings.mergedUserDays) * interval '24 hours', \(encrypted.bytes),
+                \(encrypted.keyID), array(
                     select federation.identity_hash(i ->> 0, i ->> 1, i ->> 2)
                     from jsonb_array_elements(\(JSONText(record.identityList))::jsonb) i
                 ))
@@ -574,7 +573,16 @@ extension PostgresConnection {
     ///
     /// A user has one set of recovery codes. If both users have one, the moved set no longer counts.
     ///
+    /// - Parameters:
+    ///   - user: The present user of the factors.
+    ///   - other: The new user.
+    ///   - ids: The factors; nil for all.
+    ///   - moment: The time of the merge that is being undone: a set of recovery codes that it removed counts again. Nil
+    ///     for a merge.
+    ///   - cipher: Encrypts the secrets.
+    ///   - schema: The application's schema.
     /// - Returns: The ids of the moved factors.
+    /// - Throws: `provider_misconfigured` if a secret cannot be decrypted; the database's error.
     func moveFactors(
         of user: ObjectID,
         to other: ObjectID,
@@ -587,7 +595,8 @@ extension PostgresConnection {
             """
             select id, secret, secret_key_id from \(identifier: schema).factors
             where object_id = \(user.uuid) and (
-                removed is null or kind = 'recoveryCode' and removed <= \(bind: Bind(moment))::timestamptz + interval '1 minute'
+                removed is null
+                or kind = 'recoveryCode' and removed <= \(bind: Bind(moment))::timestamptz + interval '1 minute'
             )
             order by id for update
             """

@@ -15,7 +15,10 @@ private let mails = MailsFolder()
                 {"secondFactor": {"policy": "optional"}, "roles": ["Editor", "Author"], "dynamicProperties": true,
                  "registration": {"confirmEmail": false, "maxPerSourcePerHour": 1000}}
                 """#,
-            properties: #"{"phone": {"type": "STRING", "clientMappable": true}, "points": {"type": "INT"}}"#,
+            properties: #"""
+                {"phone": {"type": "STRING", "clientMappable": true}, "points": {"type": "INT"},
+                "rank": {"type": "INT", "visibleTo": "server"}}
+                """#,
             mapping: #"{"email": "email", "name": "name"}"#
         ),
         environment: mails.environment
@@ -89,8 +92,19 @@ struct MergeTests {
         #expect(told?["properties"]?.object?["phone"]?.object?["result"]?.string == "survivor")
         #expect(try await deployment.isValid(young.token), "a preview changes nothing")
 
-        let merged = try await merge(young, and: old)
+        // A user does not choose between values that only servers see.
+        try await deployment.database.psql(
+            """
+            update demo.users set rank = case object_id when '\(old.objectID)' then 1 else 9 end
+            where object_id in ('\(old.objectID)', '\(young.objectID)')
+            """
+        )
+        let choice = #", "rule": "keep", "properties": {"rank": "take"}"#
+        let hidden = try await merge(young, and: old, choice + #", "preview": true"#)
+        #expect(hidden.status == 200 && !hidden.text.contains("rank"), "\(hidden.text)")
+        let merged = try await merge(young, and: old, choice)
         #expect(merged.status == 200, "\(merged.text)")
+        #expect(try await deployment.row(of: old.objectID)?["rank"]?.integer == 1)
         let user = JSON.object(merged.text)
         #expect(user?["objectId"]?.string == old.objectID && user?["merged-user"]?.string == young.objectID)
         #expect(user?["name"]?.string == "old" && user?["phone"]?.string == "1")

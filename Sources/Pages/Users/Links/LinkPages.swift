@@ -12,8 +12,8 @@ import Messaging
 /// The pages to which mailed links lead.
 ///
 /// Their paths are `/{applicationId}/` and `reset-password`, `confirm-email`, `undo-change`, `undo-merge`,
-/// `connect-accounts` or `invitation`. The paths contain no API key. The paths of the API have more segments, so none of
-/// them is the path of a page.
+/// `connect-accounts` or `invitation`. The paths contain no API key. The paths of the API have more segments, so none
+/// of them is the path of a page.
 ///
 /// A GET changes nothing, since programs that scan mails follow links. Only the form that the user sends makes a
 /// change.
