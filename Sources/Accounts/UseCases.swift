@@ -22,6 +22,7 @@ package struct UseCases: Sendable {
     package let reverseAuthorization: ReverseAuthorization
     package let linking: Linking
     package let secondFactor: SecondFactor
+    package let sameAddressLogins: SameAddressLogins
     package let ownFactors: OwnFactors
     package let sessions: Sessions
     package let accountLinks: AccountLinks
@@ -189,14 +190,22 @@ package struct UseCases: Sendable {
             admission: admission,
             claims: ClaimOffers(store: store, links: links, logger: logger)
         )
+        let completion = LoginCompletion(
+            authenticator: authenticator,
+            writer: writer,
+            notices: notices,
+            revoker: revoker,
+            admission: admission,
+            limits: limits
+        )
         secondFactor = SecondFactor(
             store: store,
             directory: directory,
             sessions: sessions,
             pendings: pendings,
             checks: checks,
-            authenticator: authenticator,
             writer: writer,
+            completion: completion,
             admission: admission,
             log: log,
             limits: limits,
@@ -258,6 +267,16 @@ package struct UseCases: Sendable {
             admission: admission,
             events: events,
             limits: limits
+        )
+        sameAddressLogins = SameAddressLogins(
+            store: store,
+            pendings: pendings,
+            checks: checks,
+            completion: completion,
+            linking: linking,
+            sessions: sessions,
+            log: log,
+            random: random
         )
         reverseAuthorization = ReverseAuthorization(admission: admission, limits: limits)
         tokens = TokenIssuer(
@@ -346,6 +365,7 @@ package struct UseCases: Sendable {
             verifier: verifier,
             resets: passwordReset,
             merges: merges,
+            revoker: revoker,
             events: events
         )
         registrations = Registrations(

@@ -79,7 +79,8 @@ struct OperatorProblem: NumberedErrorTable {
             .tooManySessions, .loginUnknown, .loginIncomplete, .loginInvalid, .emailUnconfirmed,
             .registrationDisabled, .newUsersClosed, .invitationRequired, .invitationInvalid, .notOwnRecord,
             .reauthenticationRequired, .secondFactorRequired, .secondFactorEnrolmentRequired, .guestInvalid,
-            .linkInvalid, .roleAssignmentForbidden, .objectLoginForbidden, .serverKeyRequired, .tokensOff,
+            .linkInvalid, .accountExists, .roleAssignmentForbidden, .objectLoginForbidden, .serverKeyRequired,
+            .tokensOff,
             .idempotencyKeyReused, .internal:
             (8000, .internalServerError)
         }

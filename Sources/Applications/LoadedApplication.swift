@@ -411,6 +411,14 @@ package final class LoginPlan: Sendable {
         showing = isAsking ? singleUseStatement.finishing(by: .shown) : nil
     }
 
+    /// Returns the e-mail address that the mapping gives to the user; nil if it gives none.
+    package func email(of mapped: MappedProfile) -> String? {
+        for (target, value) in zip(statement.targets, columnValues(of: mapped)) where target.name == .email {
+            if case .text(let email)? = value { return email }
+        }
+        return nil
+    }
+
     /// Returns the SQL statement that completes a pending login, after the user has presented or enrolled a second
     /// factor.
     package func finishingStatement(by evidence: FactorProof.Kind) -> LoginStatement {

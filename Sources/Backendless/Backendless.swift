@@ -116,6 +116,9 @@ package struct Backendless: ClientProtocol {
             .mount(on: passwords)
         RegistrationRoutes(registrations: useCases.registrations).mount(on: routes.counting(.registration))
         MergeRoutes(merges: useCases.ownMerges).mount(on: passwords)
+        let sameAddress = SameAddressRoutes(sameAddressLogins: useCases.sameAddressLogins)
+        sameAddress.mountFinish(on: passwords)
+        sameAddress.mountMail(on: routes.counting(.mail))
         PasswordMailRoutes(
             passwordReset: useCases.passwordReset,
             confirmation: useCases.confirmation,

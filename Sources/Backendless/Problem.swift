@@ -95,6 +95,7 @@ struct Problem: NumberedErrorTable {
         case .serverKeyRequired: (3054, .forbidden)
         case .identityTaken: (8170, .conflict)
         case .lastLoginMethod: (8171, .conflict)
+        case .accountExists: (8173, .conflict)
         case .tokensOff: (8172, .badRequest)
         case .conflict: (8204, .conflict)
         case .rateLimited: (999, .tooManyRequests)

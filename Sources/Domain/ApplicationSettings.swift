@@ -57,6 +57,8 @@ package struct ApplicationSettings: Sendable, Equatable {
     package var hostNames: [String] = []
     /// Whether clients may create users.
     package var newUsers = NewUsers.open
+    /// What a first login by a provider does whose e-mail address an account has already.
+    package var sameAddress = SameAddress.separate
     /// Which accounts a new user of a provider may claim by mail.
     package var accountClaims = AccountClaims.off
     /// The settings for registration without a provider: users create an account with a password, or log in as guests.
@@ -175,6 +177,17 @@ extension ApplicationSettings {
                 Whether clients may create users: by a provider, with a password or as guests. open: yes. invited: \
                 only with an invitation. closed: no; existing users can still log in. Servers, imports and operators \
                 may always create users.
+                """
+            ),
+            Field(
+                "sameAddress",
+                \.sameAddress,
+                .word,
+                "First login with a known address",
+                """
+                What a first login by a provider does whose e-mail address an account has already. separate: it \
+                creates a user of its own. ask: it is put off with account_exists, so that the app can connect both. \
+                The sender of the login then learns that the address has an account.
                 """
             ),
             Field(

@@ -96,6 +96,7 @@ package struct Failure: Error, Sendable {
         case objectLoginForbidden = "object_login_forbidden"
         case serverKeyRequired = "server_key_required"
         case identityTaken = "identity_taken"
+        case accountExists = "account_exists"
         case lastLoginMethod = "last_login_method"
         case tokensOff = "tokens_off"
         case operatorTokenInvalid = "operator_token_invalid"

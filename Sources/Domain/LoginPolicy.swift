@@ -65,6 +65,14 @@ package enum AccountClaims: String, Sendable, CaseIterable {
     case all
 }
 
+/// What a first login by a provider does whose e-mail address an account has already.
+package enum SameAddress: String, Sendable, CaseIterable {
+    /// The login creates a user of its own.
+    case separate
+    /// The login is put off, and the client asks whether the account is the same human's (`account_exists`).
+    case ask
+}
+
 /// What a login does when the user already has as many sessions as are allowed.
 package enum SessionLimitBehavior: String, Sendable, CaseIterable {
     /// The oldest sessions are revoked.

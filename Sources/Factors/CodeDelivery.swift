@@ -38,6 +38,8 @@ package struct CodeDelivery: Sendable {
         case showing
         /// The user with this id enrols a telephone or a mailbox, which may belong to another human.
         case enrolment(by: ObjectID)
+        /// The user connects the account with a first login by the provider with this displayed name.
+        case connecting(provider: String)
     }
 
     /// Sends a user the one-time code of a second factor, by SMS or mail.
@@ -92,7 +94,7 @@ package struct CodeDelivery: Sendable {
         let bySource = AttemptCount(for: Digest.sha256("messages from \(source.name)"), by: rules.source)
         let all = AttemptCount(for: Digest.sha256("messages"), by: rules.all)
         switch purpose {
-        case .showing:
+        case .showing, .connecting:
             let toNumber = AttemptCount(for: Digest.sha256("messages to \(number.text)"), by: rules.number)
             try await count([bySource, toNumber, all], in: loaded)
         case .enrolment:
@@ -137,20 +139,28 @@ package struct CodeDelivery: Sendable {
     ) async throws(Failure) {
         guard queue.canSendMail else { throw .mailOff }
         guard let email = EmailAddress(target) else { throw .noAddress }
-        let enrols =
+        let (mail, counts): (Mail, [AttemptCount]) =
             switch purpose {
-            case .showing: false
-            case .enrolment: true
+            case .showing:
+                (
+                    .factorCode(code: code, minutes: minutes, enrols: false, name: user?.name),
+                    AttemptCount.codes(to: email, from: source)
+                )
+            case .enrolment:
+                (
+                    .factorCode(code: code, minutes: minutes, enrols: true, name: user?.name),
+                    [AttemptCount.mails(from: source)] + purpose.counts(to: email.mailbox)
+                )
+            case .connecting(let provider):
+                (
+                    .accountCode(code: code, minutes: minutes, provider: provider, name: user?.name),
+                    AttemptCount.codes(to: email, from: source)
+                )
             }
-        try await count(
-            enrols
-                ? [AttemptCount.mails(from: source)] + purpose.counts(to: email.mailbox)
-                : AttemptCount.codes(to: email, from: source),
-            in: loaded
-        )
+        try await count(counts, in: loaded)
         try await queue.enqueue(
-            .factorCode(code: code, minutes: minutes, enrols: enrols, name: user?.name),
-            event: "factorCode/\(random.objectID())",
+            mail,
+            event: "\(mail.template.rawValue)/\(random.objectID())",
             to: target,
             locale: user?.locale,
             user: user?.objectID,

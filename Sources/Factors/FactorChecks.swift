@@ -276,6 +276,68 @@ package final class FactorChecks: Sendable {
     }
 }
 
+// MARK: - Codes that show access to an account's mailbox
+
+extension FactorChecks {
+    /// Mails a one-time code to an account, which a first login by a provider may belong to.
+    ///
+    /// - Parameters:
+    ///   - account: The account.
+    ///   - provider: The displayed name of the provider.
+    ///   - occasion: The pending login.
+    ///   - seconds: The seconds until the pending login's expiry.
+    ///   - source: The source of the request.
+    ///   - loaded: The application.
+    /// - Returns: The masked address.
+    /// - Throws: `too_many_attempts` beyond the limits of the mailbox; `mail_off`.
+    package func mailCode(
+        to account: User,
+        connecting provider: String,
+        for occasion: FactorOccasion,
+        seconds: Int64,
+        from source: RequestSource,
+        in loaded: LoadedApplication
+    ) async throws(Failure) -> String? {
+        let address = account.email ?? ""
+        try await delivery.send(
+            occasion,
+            of: account.objectID,
+            by: .email,
+            to: address,
+            for: .connecting(provider: provider),
+            user: account,
+            seconds: seconds,
+            from: source,
+            in: loaded
+        )
+        return FactorHints.masked(address)
+    }
+
+    /// Checks the code that was mailed to an account.
+    ///
+    /// Wrong codes are limited as those of a second factor: for each account, each source and each pending login.
+    ///
+    /// - Throws: `login_invalid` for a wrong code; `pending_login_invalid` after too many wrong codes for the pending
+    ///   login; `too_many_attempts`.
+    package func checkCode(
+        _ code: String,
+        mailedTo account: ObjectID,
+        for occasion: FactorOccasion,
+        from source: RequestSource,
+        in loaded: LoadedApplication
+    ) async throws(Failure) {
+        let application = loaded.application
+        let byAccount = AttemptCount(for: Digest.sha256("account code \(account)"), by: .factor)
+        let counts = AttemptCount.failures(for: occasion, from: source) + [byAccount]
+        let refusal = try await attempts.count(counts, of: application, before: .now + limits.login)
+        if let refusal { throw refusal.failure }
+        guard occasion.isCode(code, of: account) else {
+            throw Failure(.loginInvalid, "This code is wrong. Enter the code of the newest mail.")
+        }
+        try await store.withdrawAttempt(for: counts, of: application)
+    }
+}
+
 /// What a second factor is needed for: a login, a step-up of a session, or a mailed link that sets a password.
 package enum FactorUse: String, Sendable {
     case login, session, link

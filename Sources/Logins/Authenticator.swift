@@ -50,6 +50,10 @@ final class AuthenticatedLogin: Sendable {
     let freshID: ObjectID?
     /// The invitation that a new user presented in an earlier step of the login.
     let invitation: InvitationToken?
+    /// The account that the login belongs to, if the client has shown access to its mailbox.
+    let mailbox: LinkTarget.Mailbox?
+    /// Whether the client has been asked already whether the login belongs to an account with the same address.
+    let hasBeenAsked: Bool
 
     init(
         _ result: AuthenticationResult,
@@ -57,7 +61,9 @@ final class AuthenticatedLogin: Sendable {
         once: SingleUse? = nil,
         factor: FactorProof? = nil,
         freshID: ObjectID? = nil,
-        invitation: InvitationToken? = nil
+        invitation: InvitationToken? = nil,
+        mailbox: LinkTarget.Mailbox? = nil,
+        hasBeenAsked: Bool = false
     ) {
         self.result = result
         self.mapping = mapping
@@ -65,6 +71,8 @@ final class AuthenticatedLogin: Sendable {
         self.factor = factor
         self.freshID = freshID
         self.invitation = invitation
+        self.mailbox = mailbox
+        self.hasBeenAsked = hasBeenAsked
     }
 }
 

@@ -83,7 +83,40 @@ package struct Linking: Sendable {
     ) async throws(Failure) -> LinkedUser {
         // Only a live session may cause requests to the provider or use up a credential.
         let (before, token) = try await sessions.session(of: token, in: loaded)
-        let facts: Logger.Metadata = ["provider": "\(request.provider)", "user": "\(before.objectID)"]
+        let attempt = LoginAttempt(request: request, loaded: loaded, end: .now + limits.login, limits: limits)
+        return try await logging(in: attempt, to: before, logger: logger) { () throws(Failure) in
+            try await authenticator.withAuthentication(of: attempt) { (login, plan, attempt) throws(Failure) in
+                try await link(login, by: plan, to: before.objectID, session: token, in: attempt)
+            }
+        }
+    }
+
+    /// Links an identity that the provider has verified already to the user of a session.
+    ///
+    /// - Throws: As `link(_:toUserOf:in:logger:)`.
+    func link(
+        _ login: AuthenticatedLogin,
+        in attempt: LoginAttempt,
+        to before: User,
+        session token: SessionToken,
+        logger: Logger
+    ) async throws(Failure) -> LinkedUser {
+        try await logging(in: attempt, to: before, logger: logger) { () throws(Failure) in
+            try await authenticator.withAuthentication(login, in: attempt) { (login, plan, attempt) throws(Failure) in
+                try await link(login, by: plan, to: before.objectID, session: token, in: attempt)
+            }
+        }
+    }
+
+    /// Calls `body`, which links an identity to a user; logs the outcome, and mails the user about a new identity.
+    private func logging(
+        in attempt: LoginAttempt,
+        to before: User,
+        logger: Logger,
+        _ body: () async throws(Failure) -> LinkedUser
+    ) async throws(Failure) -> LinkedUser {
+        let (loaded, provider) = (attempt.loaded, attempt.request.provider)
+        let facts: Logger.Metadata = ["provider": "\(provider)", "user": "\(before.objectID)"]
         let linked = try await events.logging(
             "link",
             of: loaded,
@@ -93,21 +126,10 @@ package struct Linking: Sendable {
             user: \.user.objectID
         ) {
             () async throws(Failure) -> LinkedUser in
-            try await admission.admit(loaded.application.id) { () throws(Failure) in
-                let attempt = LoginAttempt(
-                    request: request,
-                    loaded: loaded,
-                    end: .now + limits.login,
-                    limits: limits
-                )
-                return try await authenticator.withAuthentication(of: attempt) {
-                    (login, plan, attempt) throws(Failure) in
-                    try await link(login, by: plan, to: before.objectID, session: token, in: attempt)
-                }
-            }
+            try await admission.admit(loaded.application.id, body)
         }
         if linked.isNew {
-            let mail = Mail.identityLinked(provider: loaded.title(of: request.provider), name: before.name)
+            let mail = Mail.identityLinked(provider: loaded.title(of: provider), name: before.name)
             await notices.notify(mail, about: before, in: loaded, logger: logger)
         }
         return linked
@@ -134,8 +156,8 @@ package struct Linking: Sendable {
             )
         } catch {
             // Only the login of a guest becomes pending.
-            let guest = GuestClaim(id: user, token: token)
-            throw try await writer.putOff(error, login, guest: guest, since: began, in: attempt)
+            let guest = JoinedUser.guest(GuestClaim(id: user, token: token))
+            throw try await writer.putOff(error, login, joining: guest, since: began, in: attempt)
         }
         return written.map { written in
             LinkedUser(

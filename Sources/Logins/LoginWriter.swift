@@ -40,26 +40,34 @@ package struct LoginWriter: Sendable {
 
     /// Maps the profile of an authenticated user and writes the identity, the user and the session.
     ///
-    /// - Throws: The errors of the write. If the login needs a second factor, nothing is written: then
-    ///   `second_factor_required` or `second_factor_enrolment_required` has the pending login.
+    /// - Throws: The errors of the write. If the login needs a second factor, or if the application asks about an
+    ///   account with the same address, nothing is written: then `second_factor_required`,
+    ///   `second_factor_enrolment_required` or `account_exists` has the pending login.
     func complete(
         _ login: AuthenticatedLogin,
         by plan: LoginPlan,
         in attempt: LoginAttempt
     ) async throws(Failure) -> StatementOutcome<LoginResult> {
         let session = sessionToken(for: login, in: attempt)
-        let guest = attempt.request.guest
-        let linking = guest.map { LinkTarget.guest($0.id, tokenHash: $0.token.hash) }
+        let joining = login.mailbox.map(JoinedUser.mailbox) ?? attempt.request.guest.map(JoinedUser.guest)
         let stage = LoginStage.mapping.begin()
         let mapped = try plan.mapping.apply(to: login.result.profile, grantedScopes: login.result.verified.scopes)
         stage.end()
         let began = ContinuousClock.now
         let written: StatementOutcome<WrittenLogin>
         do throws(Failure) {
-            written = try await write(mapped, of: login, session: session, linking: linking, by: plan, in: attempt)
+            try await askAboutAccount(withAddressOf: mapped, login, by: plan, in: attempt)
+            written = try await write(
+                mapped,
+                of: login,
+                session: session,
+                linking: joining?.target,
+                by: plan,
+                in: attempt
+            )
         } catch {
             if error.reason == .credentialReplayed { try await refuseOtherRequest(login, in: attempt) }
-            throw try await putOff(error, login, guest: guest, since: began, in: attempt)
+            throw try await putOff(error, login, joining: joining, since: began, in: attempt)
         }
         return written.map { written in
             if written.created {
@@ -69,6 +77,8 @@ package struct LoginWriter: Sendable {
                 user: written.user,
                 token: session,
                 created: written.created,
+                linked: written.linked,
+                lost: written.lost,
                 missingPermissions: mapped.missingPermissions,
                 omissions: mapped.omissions
             )
@@ -92,7 +102,12 @@ package struct LoginWriter: Sendable {
         if !plan.mapping.newDynamicNames.isEmpty {
             // The registration of dynamic names is a statement of its own. So a login that will be refused or become
             // pending must end before it. A login that links to the session of a user never becomes pending.
-            if login.factor == nil, linking?.isOfSession != true {
+            if case .mailbox(let mailbox) = linking, login.factor == nil,
+                let demand = try await store.factorDemand(ofReaderOf: mailbox, in: application)
+            {
+                throw demand
+            }
+            if login.factor == nil, linking?.isOfAccount != true {
                 let device = attempt.request.client.deviceHash
                 let identity = login.result.verified.identity
                 if application.settings.newUsers != .open || invitation != nil,
@@ -137,13 +152,13 @@ package struct LoginWriter: Sendable {
     ///
     /// If the failure has another reason, returns it unchanged.
     ///
-    /// The refused login has usually used up its single-use credential. An exception is a login of a guest or of an
-    /// invited user: its transaction was rolled back, so the credential is unused again. Then this method uses up the
-    /// credential.
+    /// The refused login has usually used up its single-use credential. An exception is a login that joins an existing
+    /// user, or one of an invited user: its transaction was rolled back, so the credential is unused again. Then this
+    /// method uses up the credential.
     func putOff(
         _ failure: Failure,
         _ login: AuthenticatedLogin,
-        guest: GuestClaim?,
+        joining: JoinedUser?,
         since began: ContinuousClock.Instant,
         in attempt: LoginAttempt
     ) async throws(Failure) -> Failure {
@@ -151,21 +166,45 @@ package struct LoginWriter: Sendable {
         let request = attempt.request
         let invitation = attempt.invitation(with: login)
         let application = attempt.loaded.application
-        if guest != nil || application.invitationClaim(invitation) != nil, let once = login.once {
+        if joining != nil || application.invitationClaim(invitation) != nil, let once = login.once {
             guard try await store.use(once, of: application) else { throw .credentialReplayed }
         }
-        let verified = VerifiedLogin(
-            result: login.result,
-            mapping: login.mapping,
-            codeChallenge: nil,
-            invitation: invitation
-        )
         return try await pendings.putOff(
             failure,
-            .provider(verified, guest: guest),
+            .provider(login.verified(with: invitation), joining: joining),
             by: request.client,
             previousToken: request.previousToken,
             since: began,
+            in: attempt.loaded
+        )
+    }
+
+    /// Puts a first login off whose e-mail address an account has, if the application asks then.
+    ///
+    /// This uses up a single-use credential: the pending login takes its place.
+    ///
+    /// - Throws: `account_exists` with the pending login.
+    private func askAboutAccount(
+        withAddressOf mapped: MappedProfile,
+        _ login: AuthenticatedLogin,
+        by plan: LoginPlan,
+        in attempt: LoginAttempt
+    ) async throws(Failure) {
+        let application = attempt.loaded.application
+        guard application.settings.sameAddress == .ask, !login.hasBeenAsked, let email = plan.email(of: mapped) else {
+            return
+        }
+        let identity = login.result.verified.identity
+        let found = try await store.account(withAddress: email, unlessKnown: identity, in: application)
+        guard let found else { return }
+        if let once = login.once, try await !store.use(once, of: application) { throw .credentialReplayed }
+        throw try await pendings.accountExists(
+            login.verified(with: attempt.invitation(with: login)),
+            account: found.account,
+            at: found.now,
+            guest: attempt.request.guest,
+            by: attempt.request.client,
+            previousToken: attempt.request.previousToken,
             in: attempt.loaded
         )
     }
@@ -185,6 +224,12 @@ package struct LoginWriter: Sendable {
         let identity = result.verified.identity
         guard loaded.tokenPolicy(of: identity.provider) != nil, let token = result.token else { return nil }
         return masterKeys.encrypt(token, with: identity, of: loaded.application.id)
+    }
+}
+
+extension AuthenticatedLogin {
+    fileprivate func verified(with invitation: InvitationToken?) -> VerifiedLogin {
+        VerifiedLogin(result: result, mapping: mapping, codeChallenge: nil, invitation: invitation)
     }
 }
 

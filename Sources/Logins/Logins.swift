@@ -14,7 +14,7 @@ import FoundationEssentials
 package import Limiting
 package import Logging
 package import Mapping
-import Store
+package import Store
 
 /// A client's login request, already parsed.
 ///
@@ -77,12 +77,37 @@ package struct GuestClaim: Sendable {
     }
 }
 
+/// The existing user to whom a login by a provider links its identity, if the identity is new.
+package enum JoinedUser: Sendable {
+    case guest(GuestClaim)
+    /// The account that has the e-mail address of the login, and whose mailbox the client can read.
+    case mailbox(LinkTarget.Mailbox)
+
+    var target: LinkTarget {
+        switch self {
+        case .guest(let guest): .guest(guest.id, tokenHash: guest.token.hash)
+        case .mailbox(let mailbox): .mailbox(mailbox)
+        }
+    }
+
+    var user: ObjectID {
+        switch self {
+        case .guest(let guest): guest.id
+        case .mailbox(let mailbox): mailbox.user
+        }
+    }
+}
+
 /// A login that succeeded.
 package struct LoginResult: Sendable {
     package let user: User
     package let token: SessionToken
     /// Whether this login created the user.
     package let created: Bool
+    /// Whether this login has linked the identity to an existing user.
+    let linked: Bool
+    /// The identities that this login has removed from the user, with their stored tokens.
+    let lost: [KeptIdentity]
     /// The permissions that the mapping needs and the user did not grant at the provider.
     ///
     /// Properties that need these permissions stayed unfilled.
@@ -97,9 +122,31 @@ package struct LoginResult: Sendable {
         missingPermissions: [String] = [],
         omissions: [Omission] = []
     ) {
+        self.init(
+            user: user,
+            token: token,
+            created: created,
+            linked: false,
+            lost: [],
+            missingPermissions: missingPermissions,
+            omissions: omissions
+        )
+    }
+
+    init(
+        user: User,
+        token: SessionToken,
+        created: Bool,
+        linked: Bool,
+        lost: [KeptIdentity],
+        missingPermissions: [String],
+        omissions: [Omission]
+    ) {
         self.user = user
         self.token = token
         self.created = created
+        self.linked = linked
+        self.lost = lost
         self.missingPermissions = missingPermissions
         self.omissions = omissions
     }

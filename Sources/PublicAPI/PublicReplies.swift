@@ -82,7 +82,10 @@ extension Reply {
     package static let conflict = problem(
         409,
         "Conflict",
-        "login_taken, login_taken_by_other, identity_taken, last_login_method, too_many_factors, last_factor or conflict."
+        """
+        login_taken, login_taken_by_other, identity_taken, account_exists, last_login_method, too_many_factors, \
+        last_factor or conflict.
+        """
     )
 
     static let payloadTooLarge = problem(413, "PayloadTooLarge", "payload_too_large.")
@@ -128,12 +131,18 @@ extension Schema {
             "rule": .string.described("With password_not_allowed: the violated rule."),
             "missing": .strings.described("Of the simple register contract: the missing fields."),
             "pending": .string.described(
-                "With second_factor_required and second_factor_enrolment_required: the pending login."
+                "With second_factor_required, second_factor_enrolment_required and account_exists: the pending login."
+            ),
+            "loginMethods": .strings.described(
+                """
+                With account_exists: the login methods of the account (providers, password, passkey). Absent unless \
+                the application sets allowAccountEnumeration.
+                """
             ),
             "factors": .array(of: .offeredFactor).described(
                 "With the same: the factors that can be used, or the kinds that can be enrolled."
             ),
-            "expires": .moment.described("With the same: the expiry, in milliseconds since 1970 UTC."),
+            "expires": .moment.described("With pending: the expiry, in milliseconds since 1970 UTC."),
             "passkey": .string.described(
                 "With second_factor_invalid and passkey_invalid: why the passkey is not accepted."
             ),

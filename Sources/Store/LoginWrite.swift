@@ -92,6 +92,8 @@ package struct WrittenLogin: Sendable {
     package let created: Bool
     /// Whether the login linked the identity to an existing user.
     package internal(set) var linked = false
+    /// The identities that the user lost, with their stored tokens: the reader of the mailbox did not know them.
+    package internal(set) var lost: [KeptIdentity] = []
 }
 
 extension Store {

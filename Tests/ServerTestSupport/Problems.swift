@@ -76,7 +76,7 @@ private let problems: [String: (code: Int64, status: Int)] = [
     "role_assignment_forbidden": (2011, 403),
     "object_login_forbidden": (2014, 403),
     "server_key_required": (3054, 403),
-    "identity_taken": (8170, 409),
+    "identity_taken": (8170, 409), "account_exists": (8173, 409),
     "last_login_method": (8171, 409),
     "tokens_off": (8172, 400),
     "operator_token_invalid": (8200, 401),

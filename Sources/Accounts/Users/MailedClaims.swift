@@ -13,6 +13,7 @@ package struct MailedClaims: Sendable {
     let verifier: PasswordVerifier
     let resets: PasswordReset
     let merges: AccountMerges
+    let revoker: PermissionRevoker
     let events: EventLog
 
     /// Makes both accounts one: the new user becomes a part of the account.
@@ -39,7 +40,7 @@ package struct MailedClaims: Sendable {
         in loaded: LoadedApplication,
         logger: Logger
     ) async throws(Failure) {
-        _ = try await events.logging("claim", of: loaded, logger, user: \.survivor.user.objectID) {
+        let pair = try await events.logging("claim", of: loaded, logger, user: \.survivor.user.objectID) {
             () async throws(Failure) in
             let (hash, emailToken) = try await resets.emailToken(by: token, for: .claim, in: loaded)
             guard let newcomer = emailToken.other else { throw Failure.linkInvalid }
@@ -49,8 +50,7 @@ package struct MailedClaims: Sendable {
             let claim = UserMerge.Claim(
                 tokenHash: hash,
                 factor: try await resets.factors.check(answer, for: link, in: loaded),
-                knownHash: known?.hash,
-                keepsIdentities: keepsIdentities
+                known: KnownMethods(password: known?.hash, hasIdentities: keepsIdentities)
             )
             do throws(Failure) {
                 return try await merges.merge(
@@ -65,6 +65,13 @@ package struct MailedClaims: Sendable {
                 throw error.reason == .notFound ? Failure.linkInvalid : error
             }
         }
+        let account = pair.survivor.user.objectID
+        _ = await revoker.revokePermissions(
+            by: pair.lost,
+            formerlyOf: account,
+            in: loaded,
+            actor: ChangeAuthor(name: "user:\(account)", source: "claim")
+        )
     }
 
     /// Ends the offer, because the reader is not the new user.

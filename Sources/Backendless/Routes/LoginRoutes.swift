@@ -100,7 +100,7 @@ extension Operation {
         parameters: [.previousUserToken, .idempotencyKey],
         body: .login,
         .signedIn,
-        or: [.forbidden, .unprocessable, .timeout]
+        or: [.forbidden, .conflict, .unprocessable, .timeout]
     )
 
     fileprivate static let socialSdkLogin = loginWithFacebook.again(
@@ -115,7 +115,7 @@ extension Operation {
         parameters: [Parameter("applicationId", in: .path, .string, "The same as in the header application-id.")],
         body: .login,
         .signedIn,
-        or: [.forbidden, .unprocessable, .timeout]
+        or: [.forbidden, .conflict, .unprocessable, .timeout]
     )
 }
 

@@ -62,7 +62,7 @@ package final class DialogFactors: Sendable {
         guard let demand = try await store.factorDemand(of: identity, in: loaded.application) else { return nil }
         return try await pendings.putOff(
             demand,
-            .provider(login, guest: nil),
+            .provider(login, joining: nil),
             by: client,
             previousToken: nil,
             since: began,

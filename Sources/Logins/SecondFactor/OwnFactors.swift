@@ -140,7 +140,8 @@ package final class OwnFactors: Sendable {
                     once: once,
                     of: pending,
                     by: answer,
-                    in: loaded
+                    in: loaded,
+                    logger: logger
                 )
                 await tell(.added(factor.kind), signedIn.user, in: loaded, logger: logger)
                 return FinishedLogin(signedIn: signedIn, trustedDevice: nil, recoveryCodes: codes?.shown ?? [])

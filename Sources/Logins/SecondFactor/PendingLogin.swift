@@ -26,19 +26,21 @@ package struct LoginClient: Sendable {
 /// The first factor of a login that needs a second one.
 package enum FirstFactor: Sendable {
     /// A verified login by a provider.
-    case provider(VerifiedLogin, guest: GuestClaim?)
+    case provider(VerifiedLogin, joining: JoinedUser?)
     /// A right password. The value is the stored password hash that the password was compared with.
     case password(StoredPassword)
 }
 
-/// An operation that waits for a second factor, such as a login.
+/// An operation that waits for a step of the user, such as a login that waits for a second factor.
 ///
-/// The service does not store the operation: the client gets it in encrypted form, and sends it back together with the
-/// factor.
+/// The service does not store the operation: the client gets it in encrypted form, and sends it back with that step.
 struct PendingLogin: EncryptedInTransit {
     enum Purpose: Sendable {
-        /// A login.
+        /// A login that waits for a second factor.
         case login(FirstFactor)
+        /// A first login by a provider whose e-mail address an account has. It waits until the client says whether the
+        /// account is the same human's.
+        case sameAddress(VerifiedLogin, guest: GuestClaim?, email: String)
         /// A login by a passkey alone. The passkey decides which user logs in.
         case passkey
         /// A step-up of a session. The value is the SHA-256 of the session token.
@@ -77,12 +79,18 @@ struct PendingLogin: EncryptedInTransit {
     /// This is longer than the time for an existing factor, since the user may have to install an authenticator app.
     static let enrolmentSeconds = FactorEnrolment.seconds
 
+    /// The seconds within which a user must log in to an account with the same address.
+    ///
+    /// The user may have to look up a password, or wait for a mail.
+    static let sameAddressSeconds: Int64 = 900
+
     private enum Key {
         static let (occasion, user, isThere, enrols) = ("occasion", "user", "there", "enrols")
         static let (keyLabel, previous, end) = ("key", "previous", "end")
         static let (provider, verified, guest, guestToken) = ("provider", "verified", "guest", "guestToken")
         static let (hash, hashKey, login, session) = ("hash", "hashKey", "login", "session")
         static let (link, passkey) = ("link", "passkey")
+        static let (sameAddress, mailbox, keepsIdentities) = ("sameAddress", "mailbox", "keepsIdentities")
     }
 
     init(
@@ -117,13 +125,11 @@ struct PendingLogin: EncryptedInTransit {
         if let keyLabel { object.append(Key.keyLabel, .string(keyLabel)) }
         if let previousToken { object.append(Key.previous, .string(previousToken.secret.reveal())) }
         switch purpose {
-        case .login(.provider(let login, let guest)):
-            object.append(Key.provider, .string(login.result.verified.identity.provider.text))
-            object.append(Key.verified, .string(login.text.reveal()))
-            if let guest {
-                object.append(Key.guest, .string(guest.id.description))
-                object.append(Key.guestToken, .string(guest.token.secret.reveal()))
-            }
+        case .login(.provider(let login, let joining)):
+            Self.add(login, joining, to: &object)
+        case .sameAddress(let login, let guest, let email):
+            Self.add(login, guest.map(JoinedUser.guest), to: &object)
+            object.append(Key.sameAddress, .string(email))
         case .login(.password(let password)):
             object.append(Key.hash, .string(Base64URL.encode(password.hash.bytes)))
             object.append(Key.hashKey, .string(password.hash.keyID))
@@ -133,6 +139,20 @@ struct PendingLogin: EncryptedInTransit {
         case .passkey: object.append(Key.passkey, .bool(true))
         }
         return Secret(JSONValue.object(object).text)
+    }
+
+    private static func add(_ login: VerifiedLogin, _ joining: JoinedUser?, to object: inout JSONObject) {
+        object.append(Key.provider, .string(login.result.verified.identity.provider.text))
+        object.append(Key.verified, .string(login.text.reveal()))
+        switch joining {
+        case .guest(let guest):
+            object.append(Key.guest, .string(guest.id.description))
+            object.append(Key.guestToken, .string(guest.token.secret.reveal()))
+        case .mailbox(let mailbox):
+            object.append(Key.mailbox, .string(mailbox.email))
+            object.append(Key.keepsIdentities, .bool(mailbox.keepsIdentities))
+        case nil: break
+        }
     }
 
     init?(_ object: JSONObject) {
@@ -148,7 +168,15 @@ struct PendingLogin: EncryptedInTransit {
                 let login = VerifiedLogin(Secret(verified), provider: provider)
             else { return nil }
             let guest = id(Key.guest).flatMap { id in token(Key.guestToken).map { GuestClaim(id: id, token: $0) } }
-            purpose = .login(.provider(login, guest: guest))
+            if let email = object[Key.sameAddress]?.string {
+                purpose = .sameAddress(login, guest: guest, email: email)
+            } else if let email = object[Key.mailbox]?.string {
+                guard let user = id(Key.user), let keeps = object[Key.keepsIdentities]?.bool else { return nil }
+                let mailbox = LinkTarget.Mailbox(user: user, email: email, keepsIdentities: keeps)
+                purpose = .login(.provider(login, joining: .mailbox(mailbox)))
+            } else {
+                purpose = .login(.provider(login, joining: guest.map(JoinedUser.guest)))
+            }
         } else if let hash = bytes(Key.hash) {
             guard let key = object[Key.hashKey]?.string, let login = object[Key.login]?.string,
                 let user = id(Key.user)

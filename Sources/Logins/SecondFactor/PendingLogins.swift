@@ -6,7 +6,7 @@ import Providers
 package import Secrets
 package import Store
 
-/// Makes, encrypts and decrypts pending logins, which wait for a second factor.
+/// Makes, encrypts and decrypts pending logins, which wait for a second factor or another step of the user.
 ///
 /// A class, since a struct would be copied into the frame of each async function that waits for a provider.
 package final class PendingLogins: Sendable {
@@ -57,14 +57,14 @@ package final class PendingLogins: Sendable {
         guard failure.isPutOff else { return failure }
         let application = loaded.application
         let holder = try await store.factorHolder(firstFactor.owner, in: application)
-        let guest = firstFactor.guest?.id
+        let joined = firstFactor.joined
         let enrols = failure.reason == .secondFactorEnrolmentRequired
         let seconds = enrols ? PendingLogin.enrolmentSeconds : PendingLogin.seconds
         let pending = PendingLogin(
             occasion: FactorOccasion(random),
             purpose: .login(firstFactor),
-            user: holder.user ?? guest ?? random.objectID(),
-            isUserThere: holder.user != nil || guest != nil,
+            user: holder.user ?? joined ?? random.objectID(),
+            isUserThere: holder.user != nil || joined != nil,
             enrols: enrols,
             keyLabel: client.keyLabel,
             previousToken: previousToken,
@@ -72,6 +72,61 @@ package final class PendingLogins: Sendable {
             endsAt: clock.seconds + seconds
         )
         return failure.adding(details(of: pending, holder.factors, in: application))
+    }
+
+    /// Returns the failure of a first login by a provider whose e-mail address an account has, with the pending login.
+    ///
+    /// - Parameters:
+    ///   - login: The verified login.
+    ///   - account: The account.
+    ///   - moment: The time by the database's clock.
+    ///   - guest: The guest of the client, if there is one.
+    ///   - client: The client of the login.
+    ///   - previousToken: The session that the client had before the login.
+    ///   - loaded: The application.
+    /// - Returns: `account_exists`.
+    /// - Throws: `store_unavailable` and similar errors.
+    func accountExists(
+        _ login: VerifiedLogin,
+        account: User,
+        at moment: StoreMoment,
+        guest: GuestClaim?,
+        by client: LoginClient,
+        previousToken: SessionToken?,
+        in loaded: LoadedApplication
+    ) async throws(Failure) -> Failure {
+        let application = loaded.application
+        let pending = PendingLogin(
+            occasion: FactorOccasion(random),
+            purpose: .sameAddress(login, guest: guest, email: account.email ?? ""),
+            user: account.objectID,
+            isUserThere: true,
+            enrols: false,
+            keyLabel: client.keyLabel,
+            previousToken: previousToken,
+            begunAt: moment,
+            endsAt: clock.seconds + PendingLogin.sameAddressSeconds
+        )
+        var details: JSONObject = [
+            "pending": .string(encrypted(pending, of: application.id).reveal()),
+            "expires": .integer(pending.endsAt * 1000),
+        ]
+        if application.settings.allowAccountEnumeration {
+            let methods = try await store.loginMethods(of: account.objectID, session: [], in: application)
+            var names: [String] = []
+            for method in methods where !method.isRevoked && !names.contains(method.provider) {
+                names.append(method.provider)
+            }
+            details.append("loginMethods", .array(names.map(JSONValue.string)))
+        }
+        return Failure(
+            .accountExists,
+            """
+            An account has the e-mail address of this login already. Log in to that account to connect both, or \
+            continue with an account of its own.
+            """,
+            details: details
+        )
     }
 
     /// Begins a password reset that must wait for a second factor.
@@ -189,14 +244,15 @@ package struct PendingLink: Sendable {
 extension FirstFactor {
     fileprivate var owner: FactorOwner {
         switch self {
+        case .provider(_, joining: .mailbox(let mailbox)): .user(mailbox.user)
         case .provider(let login, _): .identity(login.result.verified.identity)
         case .password(let password): .user(password.objectID)
         }
     }
 
-    fileprivate var guest: GuestClaim? {
-        guard case .provider(_, let guest) = self else { return nil }
-        return guest
+    fileprivate var joined: ObjectID? {
+        guard case .provider(_, let joined) = self else { return nil }
+        return joined?.user
     }
 }
 

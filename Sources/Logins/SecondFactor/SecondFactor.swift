@@ -70,8 +70,8 @@ package final class SecondFactor: Sendable {
     let sessions: Sessions
     let pendings: PendingLogins
     let checks: FactorChecks
-    let authenticator: Authenticator
     let writer: LoginWriter
+    let completion: LoginCompletion
     let admission: Admission
     let log: LoginLog
     let limits: Limits
@@ -84,8 +84,8 @@ package final class SecondFactor: Sendable {
         sessions: Sessions,
         pendings: PendingLogins,
         checks: FactorChecks,
-        authenticator: Authenticator,
         writer: LoginWriter,
+        completion: LoginCompletion,
         admission: Admission,
         log: LoginLog,
         limits: Limits,
@@ -97,8 +97,8 @@ package final class SecondFactor: Sendable {
         self.sessions = sessions
         self.pendings = pendings
         self.checks = checks
-        self.authenticator = authenticator
         self.writer = writer
+        self.completion = completion
         self.admission = admission
         self.log = log
         self.limits = limits
@@ -117,7 +117,7 @@ package final class SecondFactor: Sendable {
         in loaded: LoadedApplication
     ) async throws(Failure) -> (challenge: FactorChallenge, expires: Int64) {
         let pending = try pendings.opened(pending, by: keyLabel, in: loaded.application)
-        guard let user = pending.user, !pending.enrols else { throw .pendingInvalid }
+        guard let user = pending.user, !pending.enrols, pending.waitsForFactor else { throw .pendingInvalid }
         let challenge = try await checks.challenge(
             factor,
             of: user,
@@ -209,7 +209,7 @@ package final class SecondFactor: Sendable {
             }
             try await reauthenticate(user, by: answer, of: pending, session: session, in: loaded)
             return .reauthenticated
-        case .link: throw .pendingInvalid
+        case .link, .sameAddress: throw .pendingInvalid
         case .passkey:
             return .signedIn(try await finishPasskeyLogin(answer, of: pending, in: loaded, logger: logger))
         case .login(let firstFactor):
@@ -231,7 +231,8 @@ package final class SecondFactor: Sendable {
                     once: once,
                     of: pending,
                     by: answer,
-                    in: loaded
+                    in: loaded,
+                    logger: logger
                 )
                 return FinishedLogin(signedIn: signedIn, trustedDevice: device?.secret, recoveryCodes: [])
             }
@@ -362,7 +363,8 @@ package final class SecondFactor: Sendable {
         once: SingleUse,
         of pending: PendingLogin,
         by answer: FactorAnswer,
-        in loaded: LoadedApplication
+        in loaded: LoadedApplication,
+        logger: Logger
     ) async throws(Failure) -> LoginResult {
         switch firstFactor {
         case .password(let password):
@@ -376,36 +378,20 @@ package final class SecondFactor: Sendable {
                 finish: .init(factor: proof, once: once)
             )
             return try await open(opening, token: token, in: loaded)
-        case .provider(let verified, let guest):
-            let attempt = LoginAttempt(
-                request: LoginRequest(
-                    provider: verified.result.verified.identity.provider,
-                    credential: CredentialFields(),
-                    mapping: verified.mapping,
-                    appID: nil,
-                    previousToken: pending.previousToken,
-                    client: LoginClient(keyLabel: answer.keyLabel, trustedDevice: nil),
+        case .provider(let verified, let joining):
+            return try await completion.complete(
+                verified,
+                of: pending,
+                by: .init(
+                    once: once,
                     idempotencyKey: answer.idempotencyKey,
-                    guest: guest
+                    keyLabel: answer.keyLabel,
+                    factor: proof,
+                    joining: joining
                 ),
-                loaded: loaded,
-                end: .now + limits.login,
-                limits: limits
+                in: loaded,
+                logger: logger
             )
-            let login = AuthenticatedLogin(
-                verified.result,
-                mapping: verified.mapping,
-                once: once,
-                factor: proof,
-                freshID: pending.isUserThere ? nil : pending.user,
-                invitation: verified.invitation
-            )
-            return try await admission.admit(loaded.application.id) { () throws(Failure) in
-                try await authenticator.withAuthentication(login, in: attempt) {
-                    (login, plan, attempt) throws(Failure) in
-                    try await writer.complete(login, by: plan, in: attempt)
-                }
-            }
         }
     }
 
@@ -451,6 +437,11 @@ package final class SecondFactor: Sendable {
 }
 
 extension PendingLogin {
+    /// Whether a second factor of the user continues the operation.
+    var waitsForFactor: Bool {
+        if case .sameAddress = purpose { false } else { true }
+    }
+
     /// The login name that the user typed, if the first factor is a password.
     var login: String? {
         guard case .login(.password(let password)) = purpose else { return nil }

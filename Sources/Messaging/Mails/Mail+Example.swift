@@ -18,6 +18,7 @@ extension Mail {
         case .accountsMerged: .accountsMerged(link: link, days: 7, name: name)
         case .accountsSeparated: .accountsSeparated(name: name)
         case .accountClaim: .accountClaim(link: link, hours: 48, provider: "Facebook", name: name)
+        case .accountCode: .accountCode(code: Secret("123456"), minutes: 15, provider: "Facebook", name: name)
         case .invitation: .invitation(link: link, seconds: 604_800)
         case .accountDeleted: .accountDeleted(days: 30, name: name)
         case .test: .test

@@ -50,6 +50,9 @@ package enum Mail: Sendable {
     ///
     /// The link leads to a page where the reader accepts or refuses. It expires after `hours` hours.
     case accountClaim(link: Secret, hours: Int, provider: String, name: String?)
+    /// A one-time code and its lifetime, with which the reader connects the account with a first login by a provider
+    /// that has the same address.
+    case accountCode(code: Secret, minutes: Int, provider: String, name: String?)
     /// An invitation: a link to register, and the lifetime of the link in seconds.
     case invitation(link: Secret, seconds: Int64)
     /// A notice that the account will be deleted in `days` days, or that it is deleted already if `days` is 0.
@@ -63,7 +66,7 @@ package enum Mail: Sendable {
     package enum Template: String, Sendable, CaseIterable {
         case passwordReset, emailConfirmation, passwordChanged, identityLinked, emailChanged, loginChanged,
             factorCode, factorAdded, factorRemoved, accountsMerged, accountsSeparated, accountClaim,
-            invitation, accountDeleted, test
+            accountCode, invitation, accountDeleted, test
         case loginMethodRemoved = "wayInRemoved"
 
         /// The names of the variables that the texts of a template may use.
@@ -78,6 +81,7 @@ package enum Mail: Sendable {
             case .emailChanged, .loginChanged, .accountsMerged: ["application", "name", "link", "days"]
             case .loginMethodRemoved: ["application", "name", "provider", "link", "days"]
             case .accountClaim: ["application", "name", "link", "hours", "provider"]
+            case .accountCode: ["application", "name", "code", "minutes", "provider"]
             case .factorCode: ["application", "name", "code", "minutes", "login", "enrolment"]
             case .factorAdded, .factorRemoved:
                 Set(["application", "name", "link", "days"] + FactorKind.allCases.map(\.rawValue))
@@ -103,6 +107,7 @@ package enum Mail: Sendable {
         case .accountsMerged: .accountsMerged
         case .accountsSeparated: .accountsSeparated
         case .accountClaim: .accountClaim
+        case .accountCode: .accountCode
         case .invitation: .invitation
         case .accountDeleted: .accountDeleted
         case .test: .test
@@ -112,7 +117,8 @@ package enum Mail: Sendable {
     /// The number of seconds after which the mail no longer helps its reader, such as the lifetime of its link.
     var usefulSeconds: Int64 {
         switch self {
-        case .passwordReset(_, let minutes, _), .factorCode(_, let minutes, _, _): Int64(clamping: minutes) &* 60
+        case .passwordReset(_, let minutes, _), .factorCode(_, let minutes, _, _), .accountCode(_, let minutes, _, _):
+            Int64(clamping: minutes) &* 60
         case .emailConfirmation(_, let hours, _), .accountClaim(_, let hours, _, _): Int64(clamping: hours) &* 3600
         case .invitation(_, let seconds): seconds
         case .emailChanged(_?, let days, _), .loginChanged(_?, let days, _), .loginMethodRemoved(_, _?, let days, _),
@@ -133,6 +139,8 @@ package enum Mail: Sendable {
             Self.values(name: name, ["link": link.reveal(), "hours": String(hours)])
         case .accountClaim(let link, let hours, let provider, let name):
             Self.values(name: name, ["link": link.reveal(), "hours": String(hours), "provider": provider])
+        case .accountCode(let code, let minutes, let provider, let name):
+            Self.values(name: name, ["code": code.reveal(), "minutes": String(minutes), "provider": provider])
         case .passwordChanged(let name), .accountsSeparated(let name): Self.values(name: name, [:])
         case .identityLinked(let provider, let name): Self.values(name: name, ["provider": provider])
         case .emailChanged(let link, let days, let name), .loginChanged(let link, let days, let name),

@@ -135,7 +135,7 @@ extension Store {
 }
 
 extension Timestamp {
-    fileprivate var storeMoment: StoreMoment {
+    var storeMoment: StoreMoment {
         let second = microseconds >= 0 ? microseconds / 1_000_000 : (microseconds - 999_999) / 1_000_000
         return StoreMoment(seconds: second, microseconds: microseconds - second * 1_000_000)
     }

@@ -17,18 +17,38 @@ package enum LinkTarget: Sendable {
     /// The identity of another user is refused. To link a new identity, the session's user must have authenticated
     /// within `authenticatedWithin` seconds: a stolen session must not suffice to add a login method.
     case session(tokenHash: [UInt8], authenticatedWithin: Int)
+    /// The account whose mailbox the client can read.
+    case mailbox(Mailbox)
+
+    /// An account's mailbox, to which the client has shown access by a mailed code.
+    package struct Mailbox: Sendable {
+        package let user: ObjectID
+        /// The address to which the code was mailed.
+        ///
+        /// It must still be the user's.
+        package let email: String
+        /// Whether the reader of the mailbox says that the account's identities are their own.
+        package let keepsIdentities: Bool
+
+        package init(user: ObjectID, email: String, keepsIdentities: Bool) {
+            self.user = user
+            self.email = email
+            self.keepsIdentities = keepsIdentities
+        }
+    }
+
+    /// Whether the target is an account, and not a guest.
+    ///
+    /// Its user needs no admission as a new user.
+    package var isOfAccount: Bool {
+        if case .guest = self { false } else { true }
+    }
 
     /// Whether the target is the user of a session.
     ///
     /// Such a user has presented all required second factors already.
     package var isOfSession: Bool {
         if case .session = self { true } else { false }
-    }
-
-    fileprivate var tokenHash: [UInt8] {
-        switch self {
-        case .guest(_, let hash), .session(let hash, _): hash
-        }
     }
 }
 
@@ -38,7 +58,8 @@ extension Store {
     /// Locks the user first and then the identity, as a login does.
     ///
     /// - Throws: The errors of a login; `guest_invalid`, `session_invalid`, `identity_taken`. For a guest who becomes a
-    ///   user, `invitation_required` and `invitation_invalid`.
+    ///   user, `invitation_required` and `invitation_invalid`. For the reader of a mailbox, `second_factor_required`,
+    ///   `pending_login_invalid`, and `conflict` while the account can still be restored to another address.
     package func login(
         _ write: LoginWrite,
         by statement: LoginStatement,
@@ -48,6 +69,10 @@ extension Store {
         let application = statement.application
         return try await current(application) {
             try await tables(of: application).withTransaction { connection in
+                var lost: [KeptIdentity] = []
+                if case .mailbox(let mailbox) = linking {
+                    lost = try await connection.open(mailbox, showing: write.factor, in: application)
+                }
                 let (joined, held) = try await connection.join(linking, to: write, of: application)
                 // An identity that belongs to the user already logs in like any other.
                 var statement = joined == .known ? statement : first
@@ -63,6 +88,7 @@ extension Store {
                     )
                 }
                 written.linked = joined != .known
+                written.lost = lost
                 if let held, let claim = write.invitation {
                     try statement.requireFactor(of: held)
                     written.user = try await accept(held, of: claim, by: written.user, in: application, connection)
@@ -97,9 +123,12 @@ extension PostgresConnection {
         if case .guest(let id, _) = linking, try await owner(of: identity, in: application) == id {
             return (.known, nil)
         }
-        guard let user = try await lockUser(ofSession: linking.tokenHash, of: application) else {
-            throw linking.refusal
-        }
+        let locked =
+            switch linking {
+            case .guest(_, let hash), .session(let hash, _): try await lockUser(ofSession: hash, of: application)
+            case .mailbox(let mailbox): SessionUser(readerOf: mailbox)
+            }
+        guard let user = locked else { throw linking.refusal }
         if case .guest(let id, _) = linking, id != user.id || user.status != .guest { throw linking.refusal }
         guard user.status != .disabled else { throw Store.accountDisabled }
         // The lock keeps the user's own identities with the user until the end of the transaction.
@@ -136,6 +165,41 @@ extension PostgresConnection {
         // the insert waited for it.
         try linking.take(owner, for: user.id)
         return (.known, nil)
+    }
+
+    /// Opens an account for the reader of its mailbox: locks the user's row, and confirms the address.
+    ///
+    /// Access to a mailbox is one factor. So a second one is required of each account that has one, even if logins by
+    /// the provider are exempt: otherwise a thief of the mailbox could add an identity of their own (decision D18). The
+    /// statement that writes the login uses the presented factor up.
+    ///
+    /// - Returns: The identities that the account loses, with their stored tokens.
+    /// - Throws: `account_disabled`, `conflict`, `second_factor_required`; `pending_login_invalid` if the address is not
+    ///   the user's any more.
+    fileprivate func open(
+        _ mailbox: LinkTarget.Mailbox,
+        showing factor: FactorProof?,
+        in application: Application
+    ) async throws -> [KeptIdentity] {
+        let schema = application.schema
+        let locked = try await query(
+            """
+            select user_status from \(identifier: schema).users
+            where object_id = \(mailbox.user.uuid) and lower(email) = lower(\(mailbox.email)) for update
+            """
+        )
+        guard let status = try locked.first(String.self) else { throw FactorDemand.unusable.failure }
+        guard status != UserStatus.disabled.rawValue else { throw Store.accountDisabled }
+        guard try await !canBeTakenBack(mailbox.user, butBy: mailbox.email, schema: schema) else {
+            throw Failure.contested
+        }
+        if factor == nil { try await takeFactor(nil, of: mailbox.user, at: nil, in: application) }
+        return try await confirmAddress(
+            of: mailbox.user,
+            keeping: KnownMethods(password: nil, hasIdentities: mailbox.keepsIdentities),
+            showing: factor,
+            schema: schema
+        )
     }
 
     private func owner(
@@ -179,14 +243,17 @@ extension LinkTarget {
     /// The token hash of the session that stays valid when a guest becomes a user; empty if none does.
     fileprivate var keptSession: [UInt8] {
         switch self {
-        case .guest: []
+        case .guest, .mailbox: []
         case .session(let hash, _): hash
         }
     }
 
-    /// Throws if the target is the user of a session and the identity belongs to another user.
+    /// Throws if the identity belongs to another user than the target.
+    ///
+    /// For a guest it does not matter: the login is then one of the other user.
     fileprivate func take(_ owner: ObjectID, for user: ObjectID) throws(Failure) {
-        if case .session = self, owner != user { throw .identityTaken(byAnother: true) }
+        if case .guest = self { return }
+        guard owner == user else { throw .identityTaken(byAnother: true) }
     }
 
     /// Requires a recent authentication.
@@ -206,7 +273,17 @@ extension LinkTarget {
                 "guestUser is no guest with a live session. Log in without it, or begin as a guest again."
             )
         case .session: .sessionInvalid
+        case .mailbox: FactorDemand.unusable.failure
         }
+    }
+}
+
+extension SessionUser {
+    /// The user whose mailbox the client can read; the user's row is locked.
+    ///
+    /// Access to the mailbox counts as an authentication of this moment.
+    fileprivate init(readerOf mailbox: LinkTarget.Mailbox) {
+        self.init(id: mailbox.user, status: .enabled, authenticatedAgo: 0, factorAgo: nil, hasFactor: false)
     }
 }
 
@@ -239,13 +316,13 @@ extension LoginStatement {
     /// Returns a copy of this statement for a user who existed before the identity.
     ///
     /// The copy differs for the properties that the mapping writes at the first login only. For a guest who becomes a
-    /// user, it always writes them. For the user of a session, who has already used the application, it writes them
-    /// only if they are empty.
+    /// user, it always writes them. For any other user, who has already used the application, it writes them only if
+    /// they are empty.
     func linking(_ linking: LinkTarget) -> LoginStatement {
         let first: SyncMode =
             switch linking {
             case .guest: .always
-            case .session: .ifEmpty
+            case .session, .mailbox: .ifEmpty
             }
         return LoginStatement(
             application: application,

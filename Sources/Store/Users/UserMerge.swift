@@ -26,16 +26,13 @@ package struct UserMerge: Sendable {
         let tokenHash: [UInt8]
         /// The survivor's second factor, if the account has one; it is used up.
         let factor: FactorProof?
-        /// The stored hash that the survivor's password was verified against; nil if no password was given.
-        let knownHash: EncryptedSecret?
-        /// Whether the reader has said that the survivor's identities are their own.
-        let keepsIdentities: Bool
+        /// The survivor's login methods that the reader knows.
+        let known: KnownMethods
 
-        package init(tokenHash: [UInt8], factor: FactorProof?, knownHash: EncryptedSecret?, keepsIdentities: Bool) {
+        package init(tokenHash: [UInt8], factor: FactorProof?, known: KnownMethods) {
             self.tokenHash = tokenHash
             self.factor = factor
-            self.knownHash = knownHash
-            self.keepsIdentities = keepsIdentities
+            self.known = known
         }
     }
 
@@ -78,6 +75,8 @@ package struct UserPair: Sendable {
     package let survivor: StoredUser
     package let merged: StoredUser
     package let plan: MergePlan
+    /// The survivor's identities that a claim has removed, with their stored tokens.
+    package fileprivate(set) var lost: [KeptIdentity] = []
 }
 
 extension Store {
@@ -225,18 +224,23 @@ private struct MergeWork: Sendable {
         try await requireNoObstacle(table, on: connection)
         // The mails are about both users as they were before.
         try await announce(on: connection)
+        var lost: [KeptIdentity] = []
         switch merge.proof {
         case .sessions(let sessions): try await require(sessions, on: connection)
         case .claim(let claim):
-            guard try await connection.takeClaim(claim, of: merge, in: application) else { throw Failure.linkInvalid }
+            guard let removed = try await connection.takeClaim(claim, of: merge, in: application) else {
+                throw Failure.linkInvalid
+            }
+            lost = removed
         case .operatorsReason: break
         }
-        let pair = try UserPair(
+        var pair = try UserPair(
             survivor: try await stored(merge.survivor, on: connection),
             merged: try await stored(merge.merged, on: connection),
             by: merge.rules,
             in: application
         )
+        pair.lost = lost
         try check(pair)
         try requireKeptAddress(in: pair)
         guard let before = try await connection.row(of: merge.survivor, schema: schema),

@@ -154,7 +154,7 @@ extension AccountPages {
         case .secondFactorEnrolmentRequired:
             return loginPage(asked, hint: .enrolInApp)
         case .loginInvalid, .loginIncomplete, .tooManyAttempts, .emailUnconfirmed, .accountDisabled, .tooManySessions,
-            .alreadyLoggedIn, .credentialInvalid, .pendingLoginInvalid:
+            .alreadyLoggedIn, .credentialInvalid, .pendingLoginInvalid, .accountExists:
             return loginPage(asked, problem: logged(failure, asked))
         default: throw failure
         }
