@@ -273,8 +273,9 @@ extension ApplicationSettings {
                 .flag,
                 "Reveal unknown login names",
                 """
-                Whether a password reset for an unknown login name fails with an error that says so. Anyone can then \
-                find out who has an account, which gives a warning.
+                Whether a password reset for an unknown login name fails with an error that says so, and whether \
+                account_exists tells the login methods of the account. Anyone can then find out who has an account, \
+                which gives a warning.
                 """,
                 warnings: { isTold in
                     guard isTold else { return [] }

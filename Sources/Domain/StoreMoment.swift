@@ -29,6 +29,11 @@ package struct StoreMoment: Sendable, Equatable, ExpressibleByIntegerLiteral {
         StoreMoment(seconds: seconds.subtractingReportingOverflow(1).partialValue, microseconds: microseconds)
     }
 
+    /// The time exactly one second later.
+    package var laterBySecond: StoreMoment {
+        StoreMoment(seconds: seconds.addingReportingOverflow(1).partialValue, microseconds: microseconds)
+    }
+
     /// Returns the time that is earlier by this duration, and by up to a microsecond more.
     package func earlier(by duration: Duration) -> StoreMoment {
         let (back, fraction) = duration.components

@@ -154,7 +154,8 @@ package struct CodeDelivery: Sendable {
             case .connecting(let provider):
                 (
                     .accountCode(code: code, minutes: minutes, provider: provider, name: user?.name),
-                    AttemptCount.codes(to: email, from: source)
+                    // Nobody has shown a factor yet. So these mails do not use up those that users need to log in.
+                    AttemptCount.mails(Mail.Template.accountCode.rawValue, to: email, from: source.name)
                 )
             }
         try await count(counts, in: loaded)
@@ -173,7 +174,7 @@ package struct CodeDelivery: Sendable {
         guard let seconds = refusal?.seconds else { return }
         throw Failure(
             .tooManyAttempts,
-            "Too many codes were sent. Wait \(seconds) seconds, or use another second factor.",
+            "Too many codes were sent. Wait \(seconds) seconds, or use another method.",
             retryAfter: seconds
         )
     }

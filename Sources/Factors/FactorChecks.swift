@@ -41,6 +41,30 @@ package final class FactorChecks: Sendable {
         return allowed.filter { $0.kind != .recoveryCode || !$0.codes.isEmpty }
     }
 
+    /// Returns the usable factors of a user who has shown access to a mailbox already.
+    ///
+    /// A code by mail to that mailbox, in any spelling of its address, would be the same factor again. So it is left
+    /// out.
+    ///
+    /// - Parameters:
+    ///   - factors: The factors of the user.
+    ///   - address: An address of the mailbox; nil if the user has shown access to none.
+    ///   - application: The application of the user.
+    /// - Returns: The factors, from the oldest to the newest.
+    package func usable(
+        _ factors: [StoredFactor],
+        besidesMailbox address: String?,
+        in application: Application
+    ) -> [StoredFactor] {
+        let usable = usable(factors, in: application)
+        guard let address else { return usable }
+        let mailbox = EmailAddress(address)?.mailbox
+        return usable.filter { factor in
+            factor.kind != .email
+                || hints.target(of: factor, of: application.id).flatMap { EmailAddress($0)?.mailbox } != mailbox
+        }
+    }
+
     /// Returns whether this deployment can use factors of a kind.
     package func offers(_ kind: FactorKind) -> Bool { !kind.isDelivered || delivery.canSend(kind) }
 
@@ -49,6 +73,7 @@ package final class FactorChecks: Sendable {
     /// - Parameters:
     ///   - id: The id of the factor; for a passkey, the challenge allows all passkeys of the user.
     ///   - user: The id of the user.
+    ///   - address: An address of the mailbox to which the user has shown access already; nil if there is none.
     ///   - occasion: The operation that needs the factor, such as a login or a step-up.
     ///   - source: The source of the request.
     ///   - loaded: The application.
@@ -57,12 +82,14 @@ package final class FactorChecks: Sendable {
     package func challenge(
         _ id: ObjectID,
         of user: ObjectID,
+        besidesMailbox address: String? = nil,
         for occasion: FactorOccasion,
         from source: RequestSource,
         in loaded: LoadedApplication
     ) async throws(Failure) -> FactorChallenge {
         let application = loaded.application
-        let factors = usable(try await store.factors(of: user, in: application), in: application)
+        let stored = try await store.factors(of: user, in: application)
+        let factors = usable(stored, besidesMailbox: address, in: application)
         guard let factor = factors.first(where: { $0.id == id }) else { throw .notOffered }
         switch factor.kind {
         case .totp, .recoveryCode: return FactorChallenge(sentTo: nil, publicKey: nil)
@@ -167,7 +194,7 @@ package final class FactorChecks: Sendable {
                 in: application
             )
         }
-        if let refusal = counted.refusal { throw refusal.failure }
+        if let refusal = counted.refusal { throw refusal.failure(orTry: "use another second factor") }
         do throws(Failure) {
             guard let factor = factors.map({ $0.first { $0.id == id } }) ?? counted.factor,
                 usable([factor], in: application).count == 1
@@ -321,20 +348,20 @@ extension FactorChecks {
     ///   login; `too_many_attempts`.
     package func checkCode(
         _ code: String,
-        mailedTo account: ObjectID,
+        mailedTo id: ObjectID,
         for occasion: FactorOccasion,
         from source: RequestSource,
         in loaded: LoadedApplication
     ) async throws(Failure) {
         let application = loaded.application
-        let byAccount = AttemptCount(for: Digest.sha256("account code \(account)"), by: .factor)
-        let counts = AttemptCount.failures(for: occasion, from: source) + [byAccount]
+        let account = Digest.sha256("account code \(id)")
+        let counts = AttemptCount.failures(for: occasion, from: source) + [AttemptCount(for: account, by: .factor)]
         let refusal = try await attempts.count(counts, of: application, before: .now + limits.login)
-        if let refusal { throw refusal.failure }
-        guard occasion.isCode(code, of: account) else {
+        if let refusal { throw refusal.failure(orTry: "log in to the account in another way") }
+        guard occasion.isCode(code, of: id) else {
             throw Failure(.loginInvalid, "This code is wrong. Enter the code of the newest mail.")
         }
-        try await store.withdrawAttempt(for: counts, of: application)
+        try await store.forgiveAttempt(AttemptKeys(source: source.attemptKey, account: account), of: application)
     }
 }
 
@@ -386,13 +413,13 @@ extension AttemptRefusal {
     ///
     /// If there were too many for one login or step-up, that login or step-up has ended. If there were too many for a
     /// factor or a source, the user can try again later.
-    fileprivate var failure: Failure {
+    fileprivate func failure(orTry other: String) -> Failure {
         guard position != Self.occasion else {
             return Failure(.pendingLoginInvalid, "Too many wrong codes. This login has ended. Log in again.")
         }
         return Failure(
             .tooManyAttempts,
-            "Too many wrong codes. Wait \(seconds) seconds, or use another second factor.",
+            "Too many wrong codes. Wait \(seconds) seconds, or \(other).",
             retryAfter: seconds
         )
     }
@@ -403,7 +430,7 @@ extension Failure {
         .secondFactorInvalid,
         "This code is wrong or has been used. Enter the newest code."
     )
-    static let notOffered = Failure(
+    package static let notOffered = Failure(
         .notFound,
         "This second factor does not exist. Choose one of the offered factors."
     )

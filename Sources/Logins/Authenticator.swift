@@ -50,8 +50,10 @@ final class AuthenticatedLogin: Sendable {
     let freshID: ObjectID?
     /// The invitation that a new user presented in an earlier step of the login.
     let invitation: InvitationToken?
-    /// The account that the login belongs to, if the client has shown access to its mailbox.
-    let mailbox: LinkTarget.Mailbox?
+    /// The existing user to whom a login that was put off links its identity; nil for any other login.
+    let joining: JoinedUser?
+    /// The second factor that the user has presented or enrolled in a dialog.
+    let dialogFactor: VerifiedFactor?
     /// Whether the client has been asked already whether the login belongs to an account with the same address.
     let hasBeenAsked: Bool
 
@@ -62,7 +64,8 @@ final class AuthenticatedLogin: Sendable {
         factor: FactorProof? = nil,
         freshID: ObjectID? = nil,
         invitation: InvitationToken? = nil,
-        mailbox: LinkTarget.Mailbox? = nil,
+        joining: JoinedUser? = nil,
+        dialogFactor: VerifiedFactor? = nil,
         hasBeenAsked: Bool = false
     ) {
         self.result = result
@@ -71,7 +74,8 @@ final class AuthenticatedLogin: Sendable {
         self.factor = factor
         self.freshID = freshID
         self.invitation = invitation
-        self.mailbox = mailbox
+        self.joining = joining
+        self.dialogFactor = dialogFactor
         self.hasBeenAsked = hasBeenAsked
     }
 }

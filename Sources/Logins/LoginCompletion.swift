@@ -58,38 +58,37 @@ package final class LoginCompletion: Sendable {
         in loaded: LoadedApplication,
         logger: Logger
     ) async throws(Failure) -> LoginResult {
-        var (guest, mailbox): (GuestClaim?, LinkTarget.Mailbox?) = (nil, nil)
-        switch step.joining {
-        case .guest(let claim): guest = claim
-        case .mailbox(let read): mailbox = read
-        case nil: break
-        }
+        // The operator may have removed the app since the login began.
+        let identity = verified.result.verified.identity
+        _ = try loaded.provider(identity.provider).apps(named: identity.app == .global ? nil : identity.app.text)
+        // If the login links its identity to an account, a factor that was enrolled for a new user does not count.
+        let dialogFactor = step.joining == nil ? verified.factor : nil
         let login = AuthenticatedLogin(
             verified.result,
             mapping: verified.mapping,
             once: step.once,
-            factor: step.factor,
-            freshID: pending.isUserThere ? nil : pending.user,
+            factor: step.factor ?? dialogFactor?.proof,
+            freshID: pending.isUserThere ? dialogFactor?.freshID : pending.user,
             invitation: verified.invitation,
-            mailbox: mailbox,
+            joining: step.joining,
             hasBeenAsked: true
         )
-        let attempt = attempt(of: verified, pending, by: step, guest: guest, in: loaded)
+        let attempt = attempt(of: verified, pending, by: step, in: loaded)
         let result = try await admission.admit(loaded.application.id) { () throws(Failure) in
             try await authenticator.withAuthentication(login, in: attempt) {
                 (login, plan, attempt) throws(Failure) in
                 try await writer.complete(login, by: plan, in: attempt)
             }
         }
-        if mailbox != nil { await tell(of: result, by: verified, in: loaded, logger: logger) }
+        if case .mailbox = step.joining { await tell(of: result, by: verified, in: loaded, logger: logger) }
         return result
     }
 
+    /// Returns the attempt that completes a login which was put off.
     func attempt(
         of verified: VerifiedLogin,
         _ pending: PendingLogin,
         by step: Step,
-        guest: GuestClaim? = nil,
         in loaded: LoadedApplication
     ) -> LoginAttempt {
         LoginAttempt(
@@ -100,8 +99,7 @@ package final class LoginCompletion: Sendable {
                 appID: nil,
                 previousToken: pending.previousToken,
                 client: LoginClient(keyLabel: step.keyLabel, trustedDevice: nil),
-                idempotencyKey: step.idempotencyKey,
-                guest: guest
+                idempotencyKey: step.idempotencyKey
             ),
             loaded: loaded,
             end: .now + limits.login,
@@ -116,9 +114,15 @@ package final class LoginCompletion: Sendable {
         logger: Logger
     ) async {
         let user = result.user
+        let provider = verified.result.verified.identity.provider
         if result.linked {
-            let provider = loaded.title(of: verified.result.verified.identity.provider)
-            let mail = Mail.identityLinked(provider: provider, name: user.name)
+            logger.notice(
+                "account opened by a mailed code",
+                metadata: [
+                    "application": "\(loaded.application.id)", "user": "\(user.objectID)", "provider": "\(provider)",
+                ]
+            )
+            let mail = Mail.identityLinked(provider: loaded.title(of: provider), name: user.name)
             await notices.notify(mail, about: user, in: loaded, logger: logger)
         }
         _ = await revoker.revokePermissions(

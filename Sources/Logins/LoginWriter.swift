@@ -1,6 +1,7 @@
 package import Applications
 import Crypto
 package import Domain
+import Encodings
 import FoundationEssentials
 package import Limiting
 import Mapping
@@ -49,7 +50,7 @@ package struct LoginWriter: Sendable {
         in attempt: LoginAttempt
     ) async throws(Failure) -> StatementOutcome<LoginResult> {
         let session = sessionToken(for: login, in: attempt)
-        let joining = login.mailbox.map(JoinedUser.mailbox) ?? attempt.request.guest.map(JoinedUser.guest)
+        let joining = login.joining ?? attempt.request.guest.map(JoinedUser.guest)
         let stage = LoginStage.mapping.begin()
         let mapped = try plan.mapping.apply(to: login.result.profile, grantedScopes: login.result.verified.scopes)
         stage.end()
@@ -70,7 +71,8 @@ package struct LoginWriter: Sendable {
             throw try await putOff(error, login, joining: joining, since: began, in: attempt)
         }
         return written.map { written in
-            if written.created {
+            // A user who has just answered is not asked again by mail.
+            if written.created, !login.hasBeenAsked || attempt.loaded.application.settings.sameAddress == .separate {
                 claims.offer(to: written.user, of: attempt.request.provider, in: attempt.loaded)
             }
             return LoginResult(
@@ -102,10 +104,8 @@ package struct LoginWriter: Sendable {
         if !plan.mapping.newDynamicNames.isEmpty {
             // The registration of dynamic names is a statement of its own. So a login that will be refused or become
             // pending must end before it. A login that links to the session of a user never becomes pending.
-            if case .mailbox(let mailbox) = linking, login.factor == nil,
-                let demand = try await store.factorDemand(ofReaderOf: mailbox, in: application)
-            {
-                throw demand
+            if case .mailbox(let mailbox) = linking {
+                try await store.requireOpening(of: mailbox, showing: login.factor, in: application)
             }
             if login.factor == nil, linking?.isOfAccount != true {
                 let device = attempt.request.client.deviceHash
@@ -191,17 +191,25 @@ package struct LoginWriter: Sendable {
         in attempt: LoginAttempt
     ) async throws(Failure) {
         let application = attempt.loaded.application
-        guard application.settings.sameAddress == .ask, !login.hasBeenAsked, let email = plan.email(of: mapped) else {
-            return
-        }
+        // Only an address that the provider calls the user's counts. A client's mapping could read any text.
+        guard application.settings.sameAddress == .ask, !login.hasBeenAsked, let email = plan.email(of: mapped),
+            let given = login.result.profile.fields["email"]?.string.flatMap({ EmailAddress($0) }),
+            EmailAddress(email)?.login.hasSameBytes(as: given.login) == true
+        else { return }
         let identity = login.result.verified.identity
-        let found = try await store.account(withAddress: email, unlessKnown: identity, in: application)
+        let found = try await store.account(
+            withAddress: email,
+            unlessKnown: identity,
+            orBanned: try await banKey.hasher(of: application.id)(identity),
+            in: application
+        )
         guard let found else { return }
         if let once = login.once, try await !store.use(once, of: application) { throw .credentialReplayed }
         throw try await pendings.accountExists(
             login.verified(with: attempt.invitation(with: login)),
             account: found.account,
-            at: found.now,
+            // A credential that was revoked before the question stays revoked.
+            begunAt: login.once?.issuedAt.laterBySecond ?? found.now,
             guest: attempt.request.guest,
             by: attempt.request.client,
             previousToken: attempt.request.previousToken,
@@ -229,7 +237,13 @@ package struct LoginWriter: Sendable {
 
 extension AuthenticatedLogin {
     fileprivate func verified(with invitation: InvitationToken?) -> VerifiedLogin {
-        VerifiedLogin(result: result, mapping: mapping, codeChallenge: nil, invitation: invitation)
+        VerifiedLogin(
+            result: result,
+            mapping: mapping,
+            codeChallenge: nil,
+            factor: dialogFactor,
+            invitation: invitation
+        )
     }
 }
 

@@ -13,7 +13,7 @@ package struct SameAddressAnswer: Sendable {
     /// What becomes of the login.
     package enum Choice: Sendable {
         /// The identity is linked to the user of this session, who must have the address.
-        case session(SessionToken?)
+        case session(SessionToken)
         /// The identity is linked to the account to which this code was mailed.
         ///
         /// If the account's address was not confirmed, the account keeps its identities only with `keepsIdentities`.
@@ -91,7 +91,8 @@ package final class SameAddressLogins: Sendable {
     /// - Returns: The masked address, and the expiry of the pending login and of the code in milliseconds since 1970
     ///   UTC.
     /// - Throws: `pending_login_invalid`, also if the account is gone or has another address by now;
-    ///   `too_many_attempts` beyond the limits of mails; `mail_off`.
+    ///   `factor_not_offered` if only a provider gave the account its address; `too_many_attempts` beyond the limits of
+    ///   mails; `mail_off`.
     package func mailCode(
         for pending: String,
         by keyLabel: String?,
@@ -101,6 +102,15 @@ package final class SameAddressLogins: Sendable {
         let opened = try open(pending, by: keyLabel, in: loaded)
         let account = try await store.storedUser(opened.account, of: loaded.application)?.user
         guard let account, account.hasEmail(opened.email), account.status != .disabled else { throw .pendingInvalid }
+        guard try await store.hasOwnAddress(account.objectID, in: loaded.application) else {
+            throw Failure(
+                .factorNotOffered,
+                """
+                No code can be mailed to this account, since its address comes from a provider and is not confirmed. \
+                Log in to the account with one of its login methods.
+                """
+            )
+        }
         let sentTo = try await checks.mailCode(
             to: account,
             connecting: loaded.title(of: opened.login.result.verified.identity.provider),
@@ -115,8 +125,9 @@ package final class SameAddressLogins: Sendable {
     /// Finishes a login that has the e-mail address of an account.
     ///
     /// - Returns: The user. With a session of the account, the session stays the same; else it is a new one.
-    /// - Throws: `pending_login_invalid`; the errors of a login; for a session those of ``Linking``; for a code
-    ///   `login_invalid`, `too_many_attempts`, `second_factor_required`, `conflict`.
+    /// - Throws: `pending_login_invalid`, `idempotency_key_reused`; the errors of a login; for a session those of
+    ///   ``Linking``; for a code `login_invalid`, `too_many_attempts`, `second_factor_required`, `account_disabled`,
+    ///   `identity_taken`, `conflict`.
     package func finish(
         _ answer: SameAddressAnswer,
         in loaded: LoadedApplication,
@@ -148,10 +159,19 @@ package final class SameAddressLogins: Sendable {
                 return try await complete(opened, by: answer, joining: guest, in: loaded, logger: logger)
             }
         } catch {
-            // The single-use value is the pending login.
-            throw error.reason == .credentialReplayed ? .pendingInvalid : error
+            // The single-use value is the pending login, and not the credential that these errors speak of.
+            switch error.reason {
+            case .credentialReplayed: throw .pendingInvalid
+            case .credentialRevoked: throw Self.revoked
+            default: throw error
+            }
         }
     }
+
+    private static let revoked = Failure(
+        .credentialRevoked,
+        "Since this login began, the provider has revoked the access, or the user was erased. Log in again."
+    )
 
     private func complete(
         _ opened: Opened,
@@ -176,12 +196,12 @@ package final class SameAddressLogins: Sendable {
 
     private func link(
         _ opened: Opened,
-        toUserOf token: SessionToken?,
+        toUserOf token: SessionToken,
         by answer: SameAddressAnswer,
         in loaded: LoadedApplication,
         logger: Logger
     ) async throws(Failure) -> LoginResult {
-        let (user, token) = try await sessions.session(of: token, in: loaded)
+        let user = try await sessions.user(of: token, in: loaded)
         guard user.hasEmail(opened.email) else {
             throw Failure(
                 .pendingLoginInvalid,

@@ -316,17 +316,7 @@ struct LoginText {
 /// create a new user. The statement's own snapshot does not show that erasure, but the function `federation.has_ended`
 /// sees it.
 extension LoginText {
-    private var nonce: SQL<LoginWrite> {
-        """
-        nonce as (
-            insert into \(schema).single_use as s (kind, hash, owner, used, expires)
-            select 'nonce', \(.nonceHash), \(once.owner), now(), now() + make_interval(secs => \(once.seconds))
-            where \(.nonceHash) is not null
-            on conflict (kind, hash) do update set owner = s.owner where s.owner = excluded.owner
-            returning true
-        )
-        """
-    }
+    private var nonce: SQL<LoginWrite> { once.nonce(.nonceHash).expression }
 
     /// Whether the login statement uses up the credential's nonce.
     ///
@@ -334,7 +324,7 @@ extension LoginText {
     /// nonce.
     private var usesNonce: Bool { isOnce && !isFinishing }
 
-    private var mayUseNonce: SQL<LoginWrite> { "(\(.nonceHash) is null or exists (select from nonce))" }
+    private var mayUseNonce: SQL<LoginWrite> { once.nonce(.nonceHash).isFirst }
 
     private var isOwner: SQL<LoginWrite> {
         """

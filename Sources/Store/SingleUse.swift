@@ -51,6 +51,26 @@ struct SingleUseStep<Input> {
 
     var isFirst: SQL<Input> { "exists (select from seen)" }
 
+    /// Returns the part of the statement that uses up the credential's nonce.
+    ///
+    /// - Parameter hash: SHA-256 of the nonce; NULL if the credential needs none.
+    /// - Returns: The CTE `nonce`, which has a row only for the attempt that used the nonce first, and the condition
+    ///   that the attempt may use it.
+    func nonce(_ hash: Parameter<Input>) -> (expression: SQL<Input>, isFirst: SQL<Input>) {
+        (
+            """
+            nonce as (
+                insert into \(schema).single_use as s (kind, hash, owner, used, expires)
+                select 'nonce', \(hash), \(owner), now(), now() + make_interval(secs => \(seconds))
+                where \(hash) is not null
+                on conflict (kind, hash) do update set owner = s.owner where s.owner = excluded.owner
+                returning true
+            )
+            """,
+            "(\(hash) is null or exists (select from nonce))"
+        )
+    }
+
     /// The SQL condition that the credential was never used before, not even by the same attempt.
     static var isFresh: SQL<Input> { "exists (select from seen where seen.created = now())" }
 
@@ -82,13 +102,16 @@ package enum SingleUseKind: String, Sendable {
 }
 
 extension Store {
-    /// Uses up a single-use credential for the login attempt `once.owner`.
+    /// Uses up a single-use credential and its nonce for the login attempt `once.owner`.
     ///
-    /// - Returns: True if the credential was unused, or if the same attempt used it less than a minute ago.
+    /// - Returns: True if both were unused, or if the same attempt used them less than a minute ago.
     /// - Throws: `store_unavailable` and similar failures.
     package func use(_ once: SingleUse, of application: Application) async throws(Failure) -> Bool {
         let step = SingleUseStep<SingleUse>(schema: "\(identifier: application.schema)", kind: .credential) { $0 }
-        let text: SQL<SingleUse> = "with \(step.expression) select from seen"
+        let nonce = step.nonce(Parameter("nonce_hash", as: "bytea", of: \.nonceHash))
+        let text: SQL<SingleUse> = """
+            with \(step.expression), \(nonce.expression) select from seen where \(nonce.isFirst)
+            """
         return try await query(text.bound(to: once), of: application).count == 1
     }
 

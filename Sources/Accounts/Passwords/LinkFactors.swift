@@ -185,17 +185,10 @@ package final class LinkFactors: Sendable {
     /// Returns the factors that a user may present to set a password by a mailed link; nil if the link requires no
     /// factor.
     ///
-    /// A code by mail is not accepted if it goes to the mailbox to which the link was sent, in any spelling of the
-    /// address: the link has already shown that the user has access to that mailbox.
+    /// The link has already shown that the user has access to its mailbox. So a code to that mailbox is no factor.
     private func factors(of link: Link, in application: Application) async throws(Failure) -> [StoredFactor]? {
         let factors = try await store.factors(ofLink: link.hash, for: link.purpose, in: application)
-        let mailbox = EmailAddress(link.token.email)?.mailbox
-        return factors.map { factors in
-            checks.usable(factors, in: application).filter { factor in
-                factor.kind != .email
-                    || hints.target(of: factor, of: application.id).flatMap { EmailAddress($0)?.mailbox } != mailbox
-            }
-        }
+        return factors.map { checks.usable($0, besidesMailbox: link.token.email, in: application) }
     }
 }
 

@@ -52,7 +52,14 @@ struct SameAddressRoutes {
         switch (code, isSeparate) {
         case (let code?, false): return .code(code, keepsIdentities: try body.flag("keepIdentities"))
         case (nil, true): return .separate
-        case (nil, false): return .session(request.userToken)
+        case (nil, false):
+            guard let token = request.userToken else {
+                throw Failure(
+                    .malformedRequest,
+                    "Send the session of the account as user-token; or code, from the mail; or separate: true."
+                )
+            }
+            return .session(token)
         case (_?, true): throw Failure(.malformedRequest, "Send either code or separate, not both.")
         }
     }

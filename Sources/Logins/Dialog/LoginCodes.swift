@@ -75,7 +75,8 @@ package struct LoginCodes: Sendable {
             once: factor?.once(random),
             factor: factor?.proof,
             freshID: factor?.freshID,
-            invitation: login.invitation
+            invitation: login.invitation,
+            dialogFactor: factor
         )
     }
 

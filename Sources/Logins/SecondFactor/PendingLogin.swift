@@ -79,7 +79,7 @@ struct PendingLogin: EncryptedInTransit {
     /// This is longer than the time for an existing factor, since the user may have to install an authenticator app.
     static let enrolmentSeconds = FactorEnrolment.seconds
 
-    /// The seconds within which a user must log in to an account with the same address.
+    /// The seconds within which a client must answer `account_exists`.
     ///
     /// The user may have to look up a password, or wait for a mail.
     static let sameAddressSeconds: Int64 = 900

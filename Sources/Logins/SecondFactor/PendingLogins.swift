@@ -79,7 +79,7 @@ package final class PendingLogins: Sendable {
     /// - Parameters:
     ///   - login: The verified login.
     ///   - account: The account.
-    ///   - moment: The time by the database's clock.
+    ///   - moment: The time from which on a revocation by the provider ends the login.
     ///   - guest: The guest of the client, if there is one.
     ///   - client: The client of the login.
     ///   - previousToken: The session that the client had before the login.
@@ -89,7 +89,7 @@ package final class PendingLogins: Sendable {
     func accountExists(
         _ login: VerifiedLogin,
         account: User,
-        at moment: StoreMoment,
+        begunAt moment: StoreMoment,
         guest: GuestClaim?,
         by client: LoginClient,
         previousToken: SessionToken?,
@@ -122,8 +122,8 @@ package final class PendingLogins: Sendable {
         return Failure(
             .accountExists,
             """
-            An account has the e-mail address of this login already. Log in to that account to connect both, or \
-            continue with an account of its own.
+            An account has the e-mail address of this login already. Log in to that account first, then add this \
+            login to it.
             """,
             details: details
         )
@@ -193,7 +193,7 @@ package final class PendingLogins: Sendable {
             pending.enrols
             ? policy.factors.filter { $0.standsAlone && checks.offers($0) }
                 .map { .object(["kind": .string($0.rawValue)]) }
-            : checks.usable(factors, in: application).map { factor in
+            : checks.usable(factors, besidesMailbox: pending.mailbox, in: application).map { factor in
                 let hint = hints.shown(factor, of: application.id)
                 var object: JSONObject = [
                     "id": .string(hint.id.description), "kind": .string(hint.kind.rawValue),

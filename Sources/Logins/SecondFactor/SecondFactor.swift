@@ -121,6 +121,7 @@ package final class SecondFactor: Sendable {
         let challenge = try await checks.challenge(
             factor,
             of: user,
+            besidesMailbox: pending.mailbox,
             for: pending.occasion,
             from: source,
             in: loaded
@@ -256,10 +257,17 @@ package final class SecondFactor: Sendable {
             let factor = try await checks.factor(of: answer.response, by: answer.factor, of: user, in: application)
             return (ShownFactor(id: factor), nil)
         }
+        var factors: [StoredFactor]?
+        if let mailbox = pending.mailbox {
+            let stored = try await store.factors(of: user, in: application)
+            factors = checks.usable(stored, besidesMailbox: mailbox, in: application)
+            if let id = answer.factor, factors?.contains(where: { $0.id == id }) == false { throw .notOffered }
+        }
         let checked = try await checks.check(
             answer.response,
             by: answer.factor,
             of: user,
+            among: factors,
             for: pending.occasion,
             use: .login,
             from: answer.source,
@@ -440,6 +448,12 @@ extension PendingLogin {
     /// Whether a second factor of the user continues the operation.
     var waitsForFactor: Bool {
         if case .sameAddress = purpose { false } else { true }
+    }
+
+    /// The address of the mailbox to which the user has shown access as the first factor; nil for another first factor.
+    var mailbox: String? {
+        guard case .login(.provider(_, joining: .mailbox(let mailbox))) = purpose else { return nil }
+        return mailbox.email
     }
 
     /// The login name that the user typed, if the first factor is a password.

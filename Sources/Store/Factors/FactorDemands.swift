@@ -2,23 +2,6 @@ package import Domain
 import Postgres
 
 extension Store {
-    /// Returns the failure of a login by the reader of an account's mailbox who has presented no second factor; nil if
-    /// the account needs none.
-    ///
-    /// The transaction that writes the login decides by the same rule.
-    ///
-    /// - Throws: `store_unavailable` and similar failures.
-    package func factorDemand(
-        ofReaderOf mailbox: LinkTarget.Mailbox,
-        in application: Application
-    ) async throws(Failure) -> Failure? {
-        let user = Parameter<ObjectID>("user", as: "uuid") { .uuid($0.uuid) }
-        let isAsked = FactorStep<ObjectID>.isAsked("\(user)", in: application)
-        let text: SQL<ObjectID> = "select where \(isAsked)"
-        let asked = try await query(text.bound(to: mailbox.user), of: application)
-        return asked.count == 1 ? FactorDemand.factor.failure : nil
-    }
-
     /// Returns the failure of a login that lacks a required second factor; nil if no factor is missing.
     ///
     /// The provider has verified the identity already. The SQL statement that writes the login decides by the same

@@ -167,41 +167,6 @@ extension PostgresConnection {
         return (.known, nil)
     }
 
-    /// Opens an account for the reader of its mailbox: locks the user's row, and confirms the address.
-    ///
-    /// Access to a mailbox is one factor. So a second one is required of each account that has one, even if logins by
-    /// the provider are exempt: otherwise a thief of the mailbox could add an identity of their own (decision D18). The
-    /// statement that writes the login uses the presented factor up.
-    ///
-    /// - Returns: The identities that the account loses, with their stored tokens.
-    /// - Throws: `account_disabled`, `conflict`, `second_factor_required`; `pending_login_invalid` if the address is not
-    ///   the user's any more.
-    fileprivate func open(
-        _ mailbox: LinkTarget.Mailbox,
-        showing factor: FactorProof?,
-        in application: Application
-    ) async throws -> [KeptIdentity] {
-        let schema = application.schema
-        let locked = try await query(
-            """
-            select user_status from \(identifier: schema).users
-            where object_id = \(mailbox.user.uuid) and lower(email) = lower(\(mailbox.email)) for update
-            """
-        )
-        guard let status = try locked.first(String.self) else { throw FactorDemand.unusable.failure }
-        guard status != UserStatus.disabled.rawValue else { throw Store.accountDisabled }
-        guard try await !canBeTakenBack(mailbox.user, butBy: mailbox.email, schema: schema) else {
-            throw Failure.contested
-        }
-        if factor == nil { try await takeFactor(nil, of: mailbox.user, at: nil, in: application) }
-        return try await confirmAddress(
-            of: mailbox.user,
-            keeping: KnownMethods(password: nil, hasIdentities: mailbox.keepsIdentities),
-            showing: factor,
-            schema: schema
-        )
-    }
-
     private func owner(
         of identity: IdentityKey,
         in application: Application

@@ -23,29 +23,67 @@ extension Store {
             moment.map { moment in
                 "(u.last_login is null or u.created < \(bind: .timestamp(Timestamp(milliseconds: moment))))"
             } ?? "true"
-        let isOther: Statement = "u.object_id <> \(newcomer.uuid) and \(isOld)"
+        let isOther: Statement = """
+            u.object_id <> \(newcomer.uuid) and \(isOld) and \(Self.hasOwnAddress("u", schema: application.schema))
+            """
         return try await account(withAddress: email, if: isOther, in: application)?.account
     }
 
     /// Returns the account that has the e-mail address of a login whose identity no user has yet.
     ///
-    /// - Returns: The account, and the time by the database's clock; nil if there is none, or if a user has the
-    ///   identity.
+    /// - Parameters:
+    ///   - email: The address.
+    ///   - identity: The identity of the login.
+    ///   - banHash: The hash by which a ban of the identity is found.
+    ///   - application: The application.
+    /// - Returns: The account, and the time by the database's clock; nil if there is none, if a user has the identity,
+    ///   or if the identity is banned.
     /// - Throws: `store_unavailable` and similar failures.
     package func account(
         withAddress email: String,
         unlessKnown identity: IdentityKey,
+        orBanned banHash: [UInt8],
         in application: Application
     ) async throws(Failure) -> (account: User, now: StoreMoment)? {
-        try await account(
-            withAddress: email,
-            if: """
-                not exists (
-                    select from \(identifier: application.schema).identities where \(identity.condition)
+        let schema = application.schema
+        let isNew: Statement = """
+            not exists (select from \(identifier: schema).identities where \(identity.condition))
+                and not exists (
+                    select from \(identifier: schema).single_use
+                    where kind = 'banned' and hash = \(banHash) and expires > now()
                 )
-                """,
-            in: application
+            """
+        return try await account(withAddress: email, if: isNew, in: application)
+    }
+
+    /// Returns whether a code or an offer may be mailed to the address of an account, so that its reader opens it.
+    ///
+    /// - Throws: `store_unavailable` and similar failures.
+    package func hasOwnAddress(_ account: ObjectID, in application: Application) async throws(Failure) -> Bool {
+        let schema = application.schema
+        let found = try await query(
+            """
+            select from \(identifier: schema).users u
+            where u.object_id = \(account.uuid) and \(Self.hasOwnAddress("u", schema: schema))
+            """,
+            of: application
         )
+        return found.count == 1
+    }
+
+    /// The SQL condition that the e-mail address of the user `alias` was given by the user, and not only by a provider.
+    ///
+    /// It is confirmed, or the login name of the password, or the user has no identity. Any other address may be that
+    /// of another human, who must not get the account by reading its mail (decision D6).
+    fileprivate static func hasOwnAddress(_ alias: String, schema: String) -> Statement {
+        """
+        (\(unsafeRaw: alias).email_verified or exists (
+            select from \(identifier: schema).passwords p
+            where p.object_id = \(unsafeRaw: alias).object_id and p.login = lower(\(unsafeRaw: alias).email)
+        ) or not exists (
+            select from \(identifier: schema).identities i where i.object_id = \(unsafeRaw: alias).object_id
+        ))
+        """
     }
 
     /// Returns an account with an e-mail address and a further condition.
@@ -70,6 +108,28 @@ extension Store {
         return try found.first { row throws(PostgresError) in
             let now = try row.next(Timestamp.self)
             return (account: try columns.user(in: &row), now: now.storeMoment)
+        }
+    }
+
+    /// Requires that the reader of an account's mailbox may open the account; changes nothing.
+    ///
+    /// The transaction that writes the login decides by the same rule.
+    ///
+    /// - Throws: `account_disabled`, `conflict`, `second_factor_required`, `pending_login_invalid`; `store_unavailable`
+    ///   and similar failures.
+    package func requireOpening(
+        of mailbox: LinkTarget.Mailbox,
+        showing factor: FactorProof?,
+        in application: Application
+    ) async throws(Failure) {
+        struct Rollback: Error {}
+        try await translating(of: application) {
+            do {
+                try await tables(of: application).withTransaction { connection in
+                    _ = try await connection.open(mailbox, showing: factor, in: application)
+                    throw Rollback()
+                }
+            } catch is Rollback {}
         }
     }
 
@@ -111,7 +171,7 @@ extension PostgresConnection {
             where \(Store.counts(claim.tokenHash, .claim)) and e.object_id = \(account)
                 and e.other_user = \(merge.merged.uuid) and u.object_id = e.object_id and u.email = e.email
                 and u.user_status <> 'DISABLED' and n.object_id = e.other_user and n.user_status <> 'DISABLED'
-                and lower(n.email) = lower(e.email)
+                and lower(n.email) = lower(e.email) and \(Store.hasOwnAddress("u", schema: schema))
             returning e.email
             """
         )
@@ -122,6 +182,48 @@ extension PostgresConnection {
             of: merge.survivor,
             keeping: claim.known,
             showing: claim.factor,
+            schema: schema
+        )
+    }
+
+    /// Opens an account for the reader of its mailbox: locks the user's row, and confirms the address.
+    ///
+    /// Access to a mailbox is one factor. So a second one is required of each account that has one, even if logins by
+    /// the provider are exempt: otherwise a thief of the mailbox could add an identity of their own (decision D18). The
+    /// statement that writes the login uses a presented factor up.
+    ///
+    /// - Returns: The identities that the account loses, with their stored tokens.
+    /// - Throws: `account_disabled`, `conflict`, `second_factor_required`; `pending_login_invalid` if the address is not
+    ///   the user's any more.
+    func open(
+        _ mailbox: LinkTarget.Mailbox,
+        showing factor: FactorProof?,
+        in application: Application
+    ) async throws -> [KeptIdentity] {
+        let (schema, user) = (application.schema, mailbox.user)
+        let locked = try await query(
+            """
+            select u.user_status, u.email_verified from \(identifier: schema).users u
+            where u.object_id = \(user.uuid) and lower(u.email) = lower(\(mailbox.email))
+                and \(Store.hasOwnAddress("u", schema: schema))
+            for update
+            """
+        )
+        guard let (status, isConfirmed) = try locked.first(String.self, Bool.self) else {
+            throw FactorDemand.unusable.failure
+        }
+        guard status != UserStatus.disabled.rawValue else { throw Store.accountDisabled }
+        try await requireNoDeletion(of: [user], in: application)
+        guard try await !canBeTakenBack(user, butBy: mailbox.email, schema: schema) else { throw Failure.contested }
+        // A factor that is being enrolled does not replace one that was enrolled meanwhile. Once the address is
+        // confirmed, the statement that writes the login decides, since the client may repeat it.
+        if factor == nil || factor?.enrolled != nil && !isConfirmed {
+            try await takeFactor(nil, of: user, at: nil, in: application)
+        }
+        return try await confirmAddress(
+            of: user,
+            keeping: KnownMethods(password: nil, hasIdentities: mailbox.keepsIdentities),
+            showing: factor,
             schema: schema
         )
     }

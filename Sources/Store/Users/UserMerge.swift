@@ -115,8 +115,8 @@ extension Store {
     ///   `reauthentication_required`, `second_factor_reauthentication_required` for sessions; `link_invalid`,
     ///   `second_factor_required`, `pending_login_invalid` for a claim; `conflict` while a deletion is requested, a
     ///   mailed link can restore a former address, rows of the operator's own tables refer to the merged user, or a
-    ///   confirmed address would be replaced without an operator; `malformed_request` for contradictory rules; `constraint_violation` and similar failures.
-    ///   Nothing has changed then.
+    ///   confirmed address would be replaced without an operator; `malformed_request` for contradictory rules;
+    ///   `constraint_violation` and similar failures. Nothing has changed then.
     package func merge(
         _ merge: UserMerge,
         with cipher: ColumnCipher,
@@ -330,31 +330,7 @@ private struct MergeWork: Sendable {
     /// Requires that neither account is about to be deleted or may still be restored to another address, and that no
     /// row of the operator's own tables would be deleted with the merged user.
     private func requireNoObstacle(_ table: WholeRow, on connection: PostgresConnection) async throws {
-        let deletions = try await connection.query(
-            """
-            select from federation.deletion_requests
-            where application_id = \(application.id.text) and object_id in (\(survivor), \(merged)) and done is null
-            limit 1
-            """
-        )
-        guard deletions.count == 0 else { throw Failure.isBeingDeleted }
-        let identities = try await connection.query(
-            """
-            select provider, provider_app, subject from \(identifier: schema).identities
-            where object_id in (\(survivor), \(merged))
-            """
-        ).all(String.self, String.self, String.self)
-        for (provider, app, subject) in identities {
-            let erasures = try await connection.query(
-                """
-                select from federation.deletion_requests
-                where application_id = \(application.id.text) and provider = \(provider) and provider_app = \(app)
-                    and subject = \(subject) and done is null
-                limit 1
-                """
-            )
-            guard erasures.count == 0 else { throw Failure.isBeingDeleted }
-        }
+        try await connection.requireNoDeletion(of: [merge.survivor, merge.merged], in: application)
         // A link at the present address is kept, for the undoing of the merge.
         let links = try await connection.query(
             """
@@ -573,6 +549,38 @@ extension MergePlan {
 }
 
 extension PostgresConnection {
+    /// Requires that neither the deletion of a user nor that of one of the users' identities is requested.
+    ///
+    /// - Throws: `conflict`.
+    func requireNoDeletion(of users: [ObjectID], in application: Application) async throws {
+        let ids = users.map(\.description)
+        let requests = try await query(
+            """
+            select from federation.deletion_requests
+            where application_id = \(application.id.text) and object_id = any (\(ids)::uuid[]) and done is null
+            limit 1
+            """
+        )
+        guard requests.count == 0 else { throw Failure.isBeingDeleted }
+        let identities = try await query(
+            """
+            select provider, provider_app, subject from \(identifier: application.schema).identities
+            where object_id = any (\(ids)::uuid[])
+            """
+        ).all(String.self, String.self, String.self)
+        for (provider, app, subject) in identities {
+            let erasures = try await query(
+                """
+                select from federation.deletion_requests
+                where application_id = \(application.id.text) and provider = \(provider) and provider_app = \(app)
+                    and subject = \(subject) and done is null
+                limit 1
+                """
+            )
+            guard erasures.count == 0 else { throw Failure.isBeingDeleted }
+        }
+    }
+
     /// Moves second factors from a user to another one, and encrypts their secrets for the new user.
     ///
     /// A user has one set of recovery codes. If both users have one, the moved set no longer counts.
@@ -648,7 +656,7 @@ extension PostgresConnection {
 extension Failure {
     fileprivate static let isBeingDeleted = Failure(
         .conflict,
-        "The deletion of one of the two accounts has been requested. They cannot become one."
+        "The deletion of an account, or of one of its login methods, has been requested. Nothing can be joined to it."
     )
 
     fileprivate static let canBeTakenBack = Failure(

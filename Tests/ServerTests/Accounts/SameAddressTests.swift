@@ -6,11 +6,16 @@ import TestSupport
 
 private let mails = MailsFolder()
 
-private func document(_ application: String, _ more: String) -> Document {
+private func document(
+    _ application: String,
+    _ more: String,
+    factors: String =
+        #""policy": "optional", "factors": ["totp", "email", "recoveryCode"], "exemptProviders": ["facebook"]"#
+) -> Document {
     Document(
         application: application,
         settings: #"""
-            {"sameAddress": "ask", "secondFactor": {"policy": "optional", "exemptProviders": ["facebook"]},
+            {"sameAddress": "ask", "secondFactor": {\#(factors)},
              "registration": {"confirmEmail": false, "maxPerSourcePerHour": 1000}\#(more)}
             """#,
         mapping: #"{"email": "email", "name": "name"}"#
@@ -24,6 +29,7 @@ private func document(_ application: String, _ more: String) -> Document {
         document("demo", ""),
         document("telling", #", "allowAccountEnumeration": true"#),
         document("closed", #", "newUsers": "closed""#),
+        document("required", "", factors: #""policy": "required""#),
         environment: mails.environment
     )
 )
@@ -63,8 +69,8 @@ struct SameAddressTests {
         try #require(try asked(try await deployment.login(visitor, to: document))["pending"]?.string)
     }
 
-    private func start(_ pending: String) async throws -> HTTPReply {
-        try await deployment.send("POST", "users/sameAddress/start", #"{"pending": "\#(pending)"}"#)
+    private func start(_ pending: String, to document: Document? = nil) async throws -> HTTPReply {
+        try await deployment.send("POST", "users/sameAddress/start", #"{"pending": "\#(pending)"}"#, to: document)
     }
 
     private func finish(
@@ -173,7 +179,7 @@ struct SameAddressTests {
         )
         let visitor = try await visitor(email)
         let pending = try await pending(visitor)
-        try expectProblem(try await finish(pending), "session_invalid")
+        try expectProblem(try await finish(pending), "malformed_request")
         let stranger = try await deployment.loggedIn(try await deployment.newcomer("{}"))
         try expectProblem(try await finish(pending, token: stranger.token), "pending_login_invalid")
         #expect(try await start(pending).status == 200)
@@ -240,6 +246,109 @@ struct SameAddressTests {
         try expectProblem(try await finish(other, token: stale.token), "second_factor_reauthentication_required")
     }
 
+    @Test("D18: a mailbox is one factor: a code to it, in whatever spelling, is not the second one")
+    func oneMailbox() async throws {
+        let email = address()
+        _ = try await account(email)
+        let session = try await deployment.logIn(email)
+        let spelled = email.replacing(".canary", with: ".canary+codes")
+        let begun = try await deployment.beginFactor("email", #""email": "\#(spelled)""#, of: session)
+        let draft = try #require(JSON.object(begun.text)?["id"]?.string, "\(begun.text)")
+        let confirmed = try await deployment.confirmFactor(
+            draft,
+            #""code": "\#(try await code(to: spelled))""#,
+            of: session
+        )
+        let factor = try #require(JSON.object(confirmed.text)?["id"]?.string, "\(confirmed.text)")
+        let pending = try await pending(try await visitor(email))
+        #expect(try await start(pending).status == 200)
+        let waiting = try deployment.putOff(try await finish(pending, #""code": "\#(try await code(to: email))""#))
+        #expect(waiting.factors.compactMap { $0["kind"]?.string } == ["recoveryCode"])
+        try expectProblem(try await deployment.startFactor(waiting, factor), "not_found")
+        let shown = try await deployment.finishFactor(waiting, #""factorId": "\#(factor)", "code": "123456""#)
+        try expectProblem(shown, "not_found")
+    }
+
+    @Test("D6: no code is mailed to an address that only a provider gave, or while a deletion is requested")
+    func otherMailbox() async throws {
+        let email = address()
+        let federated = try await deployment.loggedIn(try await visitor(email))
+        let pending = try await pending(try await visitor(email))
+        try expectProblem(try await start(pending), "factor_not_offered")
+        #expect(try mails.take(to: email).isEmpty)
+        try expectProblem(try await finish(pending, token: federated.token), "identity_taken")
+        let other = address()
+        let older = try await account(other)
+        let second = try await self.pending(try await visitor(other))
+        #expect(try await start(second).status == 200)
+        try await deployment.database.psql(
+            """
+            insert into federation.deletion_requests
+                (code, application_id, request_hash, call_hash, provider, object_id, issued, due)
+            values ('SAMEADDRESSABCDEFGHIJKLMNO', 'demo', sha256('c'), sha256('d'), 'password', '\(older)', now(),
+                now() + interval '1 day')
+            """
+        )
+        try expectProblem(try await finish(second, #""code": "\#(try await code(to: other))""#), "conflict")
+        try await deployment.database.psql("delete from federation.deletion_requests")
+    }
+
+    @Test("T-118: an ID token from before an erasure makes nobody, also by way of the question")
+    func erased() async throws {
+        let email = address()
+        let visitor = try await visitor(email)
+        let first = try deployment.signedIn(
+            try await finish(try await pendingAfterAccount(email, visitor), #""separate": true"#)
+        )
+        let token = try await deployment.idToken(of: visitor, #""iatOffset": -100"#)
+        let gone = try await deployment.admin(.owner).send(
+            "DELETE",
+            "applications/demo/users/\(first.objectID)?confirm=\(first.objectID)"
+        )
+        #expect(gone.status == 200 || gone.status == 204, "\(gone.text)")
+        let data = try asked(try await deployment.login(idToken: token))
+        let pending = try #require(data["pending"]?.string)
+        try expectProblem(try await finish(pending, #""separate": true"#), "credential_revoked")
+    }
+
+    /// The pending login of a visitor, after an account was made with the address.
+    private func pendingAfterAccount(_ email: String, _ visitor: Visitor) async throws -> String {
+        _ = try await account(email)
+        return try await pending(visitor)
+    }
+
+    @Test("a factor that is enrolled for a code does not replace one that the account has got meanwhile")
+    func enrolment() async throws {
+        let required = try document("required")
+        let email = address()
+        let older = try await account(email, confirmed: false, in: required)
+        let pending = try await pending(try await visitor(email), to: required)
+        #expect(try await start(pending, to: required).status == 200)
+        let code = try await code(to: email)
+        let finished = try await finish(pending, #""code": "\#(code)""#, to: required)
+        let waiting = try deployment.putOff(finished, "second_factor_enrolment_required")
+        let begun = try await deployment.client.post(
+            deployment.path("users/factors", of: required),
+            json: #"{"kind": "totp", "pending": "\#(waiting.pending)"}"#
+        )
+        let app = try AuthenticatorApp(try #require(JSON.object(begun.text), "\(begun.text)"))
+        try await deployment.database.psql(
+            """
+            insert into required.factors (id, object_id, kind, secret, secret_key_id)
+            values (gen_random_uuid(), '\(older)', 'totp', '\\x00', 'none')
+            """
+        )
+        let confirmed = try await deployment.client.post(
+            deployment.path("users/factors/\(app.id)/confirm", of: required),
+            json: #"{"code": "\#(app.code())", "pending": "\#(waiting.pending)"}"#
+        )
+        try expectProblem(confirmed, "second_factor_required")
+        #expect(
+            try await deployment.value("select count(*) from required.identities where object_id = '\(older)'") == "0"
+        )
+        #expect(try await deployment.value("select count(*) from required.factors where object_id = '\(older)'") == "1")
+    }
+
     @Test("guesses at a code are limited: for one pending login, and for the account over all of them")
     func guesses() async throws {
         let email = address()
@@ -248,6 +357,9 @@ struct SameAddressTests {
         for _ in 1...6 {
             let visitor = try await visitor(email)
             let pending = try await pending(visitor)
+            try await deployment.database.psql(
+                "delete from demo.attempts where key <> sha256('account code \(older)'::bytea)"
+            )
             #expect(try await start(pending).status == 200)
             let code = try await code(to: email)
             for _ in 1...6 {
@@ -365,11 +477,7 @@ struct SameAddressTests {
         let refused = try await finish(try await pending(visitor, to: closed), #""separate": true"#, to: closed)
         try expectProblem(refused, "new_users_closed")
         let pending = try await pending(visitor, to: closed)
-        let started = try await deployment.client.post(
-            deployment.path("users/sameAddress/start", of: closed),
-            json: #"{"pending": "\#(pending)"}"#
-        )
-        #expect(started.status == 200)
+        #expect(try await start(pending, to: closed).status == 200)
         let finished = try await finish(pending, #""code": "\#(try await code(to: other))""#, to: closed)
         #expect(try deployment.signedIn(finished).objectID.lowercased() == id.lowercased())
         let stranger = try await deployment.login(try await self.visitor(address()), to: closed)
