@@ -106,7 +106,7 @@ package final class SameAddressLogins: Sendable {
             throw Failure(
                 .factorNotOffered,
                 """
-                No code can be mailed to this account, since its address comes from a provider and is not confirmed. \
+                No code can be mailed to this account, since nobody has confirmed its address. \
                 Log in to the account with one of its login methods.
                 """
             )

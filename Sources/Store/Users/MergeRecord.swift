@@ -139,16 +139,12 @@ struct WholeRow: Sendable {
     /// Returns the column that the view `users` shows under a name.
     func column(_ name: String) -> Column? { columns.first { $0.name?.hasSameBytes(as: name) == true } }
 
-    /// Returns SQL for the row `u` of a user, to stand after `from`.
-    func reference(to user: ObjectID) -> Statement? {
-        guard let id = column("object_id")?.column else { return nil }
-        return "(select * from \(unsafeRaw: table) where \(identifier: id) = \(user.uuid)) u"
-    }
-
     /// Returns a user's whole row as JSON text, with the names of the table's columns.
     func read(_ user: ObjectID, on connection: PostgresConnection) async throws(PostgresError) -> String? {
-        guard let row = reference(to: user) else { return nil }
-        return try await connection.query("select to_jsonb(u)::text from \(row)").first(String.self)
+        guard let id = column("object_id")?.column else { return nil }
+        return try await connection.query(
+            "select to_jsonb(u)::text from \(unsafeRaw: table) u where \(identifier: id) = \(user.uuid)"
+        ).first(String.self)
     }
 
     /// Inserts a whole row that `read` returned.

@@ -346,25 +346,31 @@ private struct MergeWork: Sendable {
 
     /// Requires that no row of the operator's own tables refers to the merged user, by whatever columns.
     private func requireNoReference(to table: WholeRow, on connection: PostgresConnection) async throws {
-        guard let users = table.reference(to: merge.merged) else { throw Failure.noSuchUser }
+        guard let row = try await table.read(merge.merged, on: connection) else { throw Failure.noSuchUser }
         let references = try await connection.query(
             """
-            select c.conrelid::regclass::text,
-                string_agg(format('c.%I = u.%I', a.attname, f.attname), ' and ' order by k.position)
+            select format('%I.%I', n.nspname, t.relname),
+                string_agg(format('c.%I = u.%I', a.attname, f.attname), ' and ' order by k.position),
+                string_agg(format('%I %s', f.attname, format_type(f.atttypid, f.atttypmod)), ', ' order by k.position)
             from pg_constraint c
             join pg_class t on t.oid = c.conrelid
+            join pg_namespace n on n.oid = t.relnamespace
             cross join unnest(c.conkey, c.confkey) with ordinality k (own, referred, position)
             join pg_attribute a on a.attrelid = c.conrelid and a.attnum = k.own
             join pg_attribute f on f.attrelid = c.confrelid and f.attnum = k.referred
             where c.contype = 'f' and c.confrelid = federation.users_table(\(schema)) and not (
-                t.relnamespace = to_regnamespace(quote_ident(\(schema))) and t.relname = any (\(Self.ownTables))
+                n.nspname = \(schema) and t.relname = any (\(Self.ownTables))
             )
-            group by c.oid, c.conrelid order by 1, 2
+            group by c.oid, n.nspname, t.relname order by 1, 2
             """
-        ).all(String.self, String.self)
-        for (table, condition) in references {
+        ).all(String.self, String.self, String.self)
+        for (table, condition, types) in references {
+            // The user's values are in the statement, not the users table: on Citus, these tables are elsewhere.
             let found = try await connection.query(
-                "select from \(unsafeRaw: table) c, \(users) where \(unsafeRaw: condition) limit 1"
+                """
+                select from \(unsafeRaw: table) c, jsonb_to_record(\(JSONText(row))::jsonb) u (\(unsafeRaw: types))
+                where \(unsafeRaw: condition) limit 1
+                """
             )
             guard found.count == 0 else { throw Failure.mergedUserIsReferred(by: table) }
         }

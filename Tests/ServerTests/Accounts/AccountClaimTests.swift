@@ -45,7 +45,7 @@ struct AccountClaimTests {
         let id = try #require(try await deployment.register(email, to: document)["objectId"]?.string)
         try await deployment.database.psql(
             """
-            update \(schema).users set email_verified = \(confirmed), created = created - interval '1 year',
+            update \(schema).users set email_verified = \(confirmed), created = now() - interval '1 year',
                 name = 'Older'
             where object_id = '\(id)'
             """

@@ -40,7 +40,7 @@ struct MergeTests {
         try await deployment.database.psql(
             """
             update demo.users set email_verified = true, phone = \(phone.map { "'\($0)'" } ?? "null"), name = '\(name)',
-                created = created - interval '1 year'
+                created = now() - interval '1 year'
             where object_id = '\(id)'
             """
         )
@@ -204,7 +204,7 @@ struct MergeTests {
         try await deployment.database.psql(
             """
             update demo.users set dynamic = '{"a": 1.50, "b": [1]}', points = 9007199254740993,
-                created = created + interval '1 day'
+                created = now() + interval '1 day'
             where object_id = '\(young.objectID)'
             """
         )
@@ -412,16 +412,18 @@ struct MergeTests {
         )
         let other = try await registered("other", phone: "4711")
         try expectProblem(try await merge(old, and: other, #", "keep": "this""#), "conflict")
-        try await deployment.database.psql(
+        for step in [
+            "alter table demo.users add constraint one_phone unique (object_id, phone)",
             """
-            alter table demo.users add constraint one_phone unique (object_id, phone);
             create table public.calls (
                 person uuid, phone text,
                 foreign key (person, phone) references demo.users (object_id, phone) on delete cascade
-            );
-            insert into public.calls values ('\(other.objectID)', '4711')
-            """
-        )
+            )
+            """,
+            "insert into public.calls values ('\(other.objectID)', '4711')",
+        ] {
+            try await deployment.database.psql(step)
+        }
         let refused = try await merge(old.objectID, other.objectID)
         #expect(refused.status == 409 && refused.text.contains("calls"), "\(refused.text)")
         try await deployment.database.psql("drop table public.calls")
@@ -474,6 +476,7 @@ struct MergeTests {
 
     @Test(
         "a merge and its undo that lose the database at any moment leave two whole accounts, or one",
+        .disabled(if: CitusWorkers.named != nil, "Citus takes no triggers"),
         arguments: [
             "delete on demo.passwords", "insert on demo.passwords", "update on demo.factors",
             "update on demo.invitations", "update on demo.merged_users", "update on demo.identities",
