@@ -72,6 +72,12 @@ extension PasswordVerifier {
         return try await passwords.verify(password, of: application.id, against: hash, deadline: deadline)
     }
 
+    /// Returns whether a user has a password that somebody can know, and not only `UnsetPassword` in its place.
+    func hasPassword(_ user: ObjectID, in application: Application) async throws(Failure) -> Bool {
+        guard let stored = try await store.password(of: user, in: application) else { return false }
+        return try !UnsetPassword.isHash(decrypted(stored, in: application))
+    }
+
     /// Decrypts a stored hash.
     ///
     /// - Throws: `internal` if the master key of the hash is missing.

@@ -76,13 +76,18 @@ package struct PasswordReset: Sendable {
         let link = LinkFactors.Link(hash: hash, token: emailToken, purpose: purpose)
         let login = try await login(by: emailToken, in: loaded)
         let user = try await store.storedUser(emailToken.user, of: loaded.application)?.user
+        var hasPassword = try await store.password(of: emailToken.user, in: loaded.application) != nil
         var providers: [String] = []
-        if purpose == .claim { providers = try await self.providers(ofNewcomer: emailToken.other, in: loaded) }
+        if purpose == .claim {
+            // The claimant is asked for a password that somebody can know.
+            if hasPassword { hasPassword = try await verifier.hasPassword(emailToken.user, in: loaded.application) }
+            providers = try await self.providers(ofNewcomer: emailToken.other, in: loaded)
+        }
         return LinkedAccount(
             email: emailToken.email,
             login: login.email == nil ? login.text : nil,
             hasIdentities: try await store.hasIdentities(emailToken.user, in: loaded.application),
-            hasPassword: try await store.password(of: emailToken.user, in: loaded.application) != nil,
+            hasPassword: hasPassword,
             setsPassword: !emailToken.onlyConfirms,
             isConfirmed: user?.emailVerified ?? false,
             providersOfNewcomer: providers,

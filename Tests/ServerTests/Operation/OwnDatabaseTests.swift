@@ -67,6 +67,29 @@ struct OwnDatabaseTests {
         #expect(other.created && other.objectID != id)
     }
 
+    @Test("two of its accounts become one there, and two again; the main database has the entries of the audit log")
+    func merge() async throws {
+        let shop = deployment.documents[0]
+        let (ann, eve) = (try await deployment.newcomer("{}"), try await deployment.newcomer("{}"))
+        let (first, second) = (try await deployment.loggedIn(ann), try await deployment.loggedIn(eve))
+        let body = #"{"userToken": "\#(second.token)", "keep": "this"}"#
+        let merged = try await deployment.send("POST", "users/merge", body, token: first.token, to: shop)
+        #expect(merged.status == 200, "\(merged.text)")
+        #expect(try await deployment.loggedIn(eve).objectID == first.objectID)
+        let identities = "select count(*) from shop.identities where object_id = '\(first.objectID)'"
+        #expect(try await value(identities) == "2")
+        #expect(try await value("select count(*) from shop.merged_users") == "1")
+        try await deployment.admin().ask(
+            "POST",
+            "applications/shop/merged/\(second.objectID)/undo",
+            #"{"reason": "a test"}"#
+        )
+        #expect(try await deployment.loggedIn(eve).objectID == second.objectID)
+        #expect(try await value(identities) == "1")
+        let entries = "select count(*) from federation.audit_log where action in ('user.merge', 'user.unmerge')"
+        #expect(try await deployment.value(entries) == "4")
+    }
+
     @Test("sixteen first logins of one person at once make one user")
     func firstLogins() async throws {
         let ann = try await deployment.newcomer()
