@@ -8,12 +8,14 @@ package import Encodings
 ///
 /// The claims can be read only by `claims(signedBy:)`, which verifies the signature.
 package struct SignedToken: Sendable {
-    /// The id of the key that must have signed the token: 1 to 255 bytes.
+    /// The id of the key that must have signed the token: 1 to 255 bytes; empty if the header names no key.
     package let keyID: String
     /// The SHA-256 of the signed bytes.
     ///
     /// Two texts with the same digest are the same token, since each of the three parts has only one encoding.
     package let digest: SHA256Digest
+    private let algorithm: SignatureAlgorithm
+    private let signedBytes: ArraySlice<UInt8>
     private let claims: [UInt8]
     private let signature: [UInt8]
 
@@ -37,23 +39,34 @@ package struct SignedToken: Sendable {
     ///
     /// The initializer makes checks 0, 1, 7 and 8 of docs/security.md#id-tokens, except for what needs the key.
     ///
+    /// - Parameters:
+    ///   - text: The text of the token.
+    ///   - algorithms: The accepted algorithms.
+    ///   - type: The value of `typ` that is accepted besides `JWT`, such as `logout+jwt`.
+    ///   - namesKey: Whether the header must name the key. An issuer with a single key may leave that out.
     /// - Throws: `credential_invalid`.
-    package init(_ text: Secret) throws(Failure) {
+    package init(
+        _ text: Secret,
+        by algorithms: [SignatureAlgorithm] = [.rs256],
+        type: String = "JWT",
+        namingKey namesKey: Bool = true
+    ) throws(Failure) {
         let text = Array(text.reveal().utf8)
         let parts = try Self.parts(of: text)
         let header = try Self.object(parts.header, limits: Self.headerLimits, "header")
-        try Self.checkAlgorithm(header)
-        keyID = try Self.keyID(header)
+        algorithm = try Self.algorithm(header, among: algorithms, type: type)
+        keyID = header["kid"] == nil && !namesKey ? "" : try Self.keyID(header)
         claims = parts.claims
         signature = parts.signature
-        digest = SHA256.hash(data: text[..<parts.signedEnd])
+        signedBytes = text[..<parts.signedEnd]
+        digest = SHA256.hash(data: signedBytes)
     }
 
     /// Verifies the token's signature with a key (check 6) and returns the claims.
     ///
     /// - Throws: `credential_invalid`.
     package func claims(signedBy key: SigningKey) throws(Failure) -> JSONObject {
-        guard key.hasSigned(digest, signature: signature) else {
+        guard key.hasSigned(signedBytes, by: algorithm, signature: signature) else {
             throw .untrusted(
                 "The signature of this ID token is not valid. Send the token unchanged, as the SDK returned it.",
                 check: 6,
@@ -93,29 +106,36 @@ package struct SignedToken: Sendable {
         return object
     }
 
-    /// Makes checks 7 and 8: the header names the only accepted algorithm and has no unknown member.
+    /// Makes checks 7 and 8: the header names an accepted algorithm and has no unknown member.
     ///
     /// Facebook's headers have the first three members of `known` (docs/protocols/facebook.md §4.2). Some other members
     /// contain a key (`jwk`, `jku`, `x5u`), change the meaning of the signed bytes (`b64`, `zip`, `cty`), or require an
     /// extension (`crit`, RFC 7515 §4.1.11). A list of refused members would never be complete, since an unknown member
     /// can have any meaning.
-    private static func checkAlgorithm(_ header: JSONObject) throws(Failure) {
-        guard let algorithm = header["alg"]?.string, algorithm.hasSameBytes(as: "RS256") else {
+    private static func algorithm(
+        _ header: JSONObject,
+        among algorithms: [SignatureAlgorithm],
+        type: String
+    ) throws(Failure) -> SignatureAlgorithm {
+        let name = header["alg"]?.string ?? ""
+        guard let algorithm = algorithms.first(where: { $0.rawValue.hasSameBytes(as: name) }) else {
+            let names = algorithms.map(\.rawValue).joined(separator: ", ")
             throw .untrusted(
-                "This ID token is not signed with RS256. Send the token that the SDK returned.",
+                "This ID token is not signed with \(names). Send the token that the SDK returned.",
                 check: 7,
-                "alg is not RS256"
+                "alg is not \(names)"
             )
         }
         guard header.members.allSatisfy({ member in known.contains { $0.hasSameBytes(as: member.key) } }) else {
             throw malformed(check: 7, "the header has a member that could change what the token means")
         }
         // A proof of possession and an access token in JWT form have another type.
-        if let type = header["typ"] {
-            guard let type = type.string, type.hasSameBytes(as: "JWT") else {
-                throw malformed(check: 7, "typ is not JWT")
+        if let given = header["typ"] {
+            guard let given = given.string, given.hasSameBytes(as: "JWT") || given.hasSameBytes(as: type) else {
+                throw malformed(check: 7, "typ is not \(type)")
             }
         }
+        return algorithm
     }
 
     /// The names of the accepted members of a token's header.

@@ -95,8 +95,12 @@ package struct SigningKeyCache: Sendable {
     }
 
     /// Returns the cached key with an id, even if it is stale; nil if there is none or it has expired.
+    ///
+    /// An empty id stands for the only key of the issuer.
     package func known(_ id: String, at now: Instant) -> SigningKey? {
-        age(at: now) < Self.uselessAge ? keys.first { $0.id.hasSameBytes(as: id) } : nil
+        guard age(at: now) < Self.uselessAge else { return nil }
+        if id.utf8.isEmpty { return keys.count == 1 ? keys[0] : nil }
+        return keys.first { $0.id.hasSameBytes(as: id) }
     }
 
     private func age(at now: Instant) -> Duration { asked.map { now - $0 } ?? Self.uselessAge }
@@ -126,7 +130,10 @@ package struct SigningKeyCache: Sendable {
 
     /// Replaces the cached keys by the keys that a fetch has brought: at least one.
     package mutating func fetched(_ keys: [SigningKey], at now: Instant) {
-        let hasBroughtIt = keys.contains { key in fetch.map { key.id.hasSameBytes(as: $0.wanted) } ?? false }
+        let hasBroughtIt =
+            fetch.map { fetch in
+                fetch.wanted.utf8.isEmpty ? keys.count == 1 : keys.contains { $0.id.hasSameBytes(as: fetch.wanted) }
+            } ?? false
         lastMiss = hasBroughtIt ? nil : now
         lastFailure = nil
         asked = fetch?.begin ?? now

@@ -119,7 +119,7 @@ package final class SigningKeys: Sendable {
                 Failure(
                     .providerBadReply,
                     "The key set of \(issuer) cannot be read. Try again later.",
-                    cause: "the document of keys holds none for RS256"
+                    cause: "the document of keys holds none that can be used"
                 )
             )
         } catch {
