@@ -47,6 +47,7 @@ package enum CurlError: Error, Equatable, Sendable {
         case userInformationInURL
         case fragmentInURL
         case plainHTTPBeyondLoopback
+        case addressNotPublic
         case headerName
         case headerValue
         case headersTooLarge

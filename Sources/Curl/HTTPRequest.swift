@@ -14,6 +14,8 @@ package struct HTTPRequest: Sendable {
     package let connectTimeout: Duration
     package let maxReplyBytes: Int
     package let reusesConnection: Bool
+    /// Whether the call fails unless the host's address is one of the public internet.
+    package let isPublicOnly: Bool
 
     /// The headers in libcurl's notation, in which `name;` stands for an empty value.
     let headerLines: [String]
@@ -31,6 +33,8 @@ package struct HTTPRequest: Sendable {
     ///   - maxReplyBytes: The maximum size of the decoded body of the response, in bytes.
     ///   - reusesConnection: If false, the call gets a new connection. libcurl then has no reason to repeat the
     ///     request, so the server gets the request at most once.
+    ///   - isPublicOnly: Whether the call fails unless the host's address is one of the public internet. The address is
+    ///     checked when the connection is opened, so the call needs a new one: pass false for `reusesConnection`.
     /// - Throws: `CurlError.invalidRequest`.
     package init(
         method: Method = .get,
@@ -40,7 +44,8 @@ package struct HTTPRequest: Sendable {
         timeout: Duration,
         connectTimeout: Duration,
         maxReplyBytes: Int,
-        reusesConnection: Bool = true
+        reusesConnection: Bool = true,
+        isPublicOnly: Bool = false
     ) throws(CurlError) {
         guard method != .get || body == nil else { throw .invalidRequest(.bodyNotAllowed) }
         guard timeout > .zero, connectTimeout > .zero, maxReplyBytes > 0 else {
@@ -52,7 +57,8 @@ package struct HTTPRequest: Sendable {
         self.timeout = timeout
         self.connectTimeout = connectTimeout
         self.maxReplyBytes = maxReplyBytes
-        self.reusesConnection = reusesConnection
+        self.reusesConnection = reusesConnection && !isPublicOnly
+        self.isPublicOnly = isPublicOnly
         headerLines = try Self.lines(of: headers)
     }
 

@@ -17,6 +17,7 @@ final class HTTPTransfer: Transfer {
     private var connectDeadline = ContinuousClock.now
 
     private var isPlain = false
+    private var isPublicOnly = false
     private var uploadBytes = 0
     private var maxReplyBytes = 0
     /// The list that `CURLOPT_HTTPHEADER` points to.
@@ -64,6 +65,7 @@ final class HTTPTransfer: Transfer {
         deadline = now + request.timeout
         connectDeadline = now + request.connectTimeout
         isPlain = request.url.isPlain
+        isPublicOnly = request.isPublicOnly
         maxReplyBytes = request.maxReplyBytes
         uploadBytes = request.body?.count ?? 0
         guard setHeaders(request), setMethod(request) else { return false }
@@ -193,10 +195,14 @@ final class HTTPTransfer: Transfer {
     /// Opens the socket for a connection.
     ///
     /// If the URL's scheme is http, refuses every address that is not a loopback address. Even the name `localhost`
-    /// could resolve to another machine.
+    /// could resolve to another machine. If the call is for the public internet only, refuses all other addresses.
     func open(_ address: UnsafeMutablePointer<curl_sockaddr>) -> curl_socket_t {
         guard !isPlain || LoopbackAddress.contains(address) else {
             verdict = .invalidRequest(.plainHTTPBeyondLoopback)
+            return CURL_SOCKET_BAD
+        }
+        guard !isPublicOnly || InternetAddress.contains(address) else {
+            verdict = .invalidRequest(.addressNotPublic)
             return CURL_SOCKET_BAD
         }
         return Socket.open(for: address, unacknowledgedMilliseconds: unacknowledgedMilliseconds)

@@ -45,7 +45,7 @@ extension FacebookProvider: CredentialVerifying, NonceBinding {
             )
         case .loginCode:
             // The service issued this code itself. It accepts the code only at the end of a login through the server.
-            throw Failure(.credentialInvalid, "A loginCode is only valid from a login through the server.")
+            throw .loginCodeElsewhere
         }
     }
 
@@ -139,7 +139,6 @@ extension FacebookProvider: CredentialVerifying, NonceBinding {
     ) async throws(Failure) -> AuthenticationResult {
         let apps = try apps(named: question.appID)
         let token = try SignedToken(text)
-        let key = try await keys.key(token.keyID, until: question.deadline)
         let check = IDTokenCheck(
             provider: Self.title,
             issuers: graph.configuration.issuers,
@@ -148,9 +147,11 @@ extension FacebookProvider: CredentialVerifying, NonceBinding {
             longestAge: settings.options.idTokenSeconds
         )
         let now = clock.seconds
-        let began = ContinuousClock.now
-        defer { VerificationTimer.note(since: began) }
-        let accepted = try check.accept(token, signedBy: key, nonce: nonce, now: now)
+        let accepted = try await keys.verify(token, until: question.deadline) { (key) throws(Failure) in
+            let began = ContinuousClock.now
+            defer { VerificationTimer.note(since: began) }
+            return try check.accept(token, signedBy: key, nonce: nonce, now: now)
+        }
         let verified = try VerifiedIdentity(accepted, of: name)
         return AuthenticationResult(
             verified: verified,

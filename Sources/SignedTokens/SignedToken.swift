@@ -66,7 +66,7 @@ package struct SignedToken: Sendable {
     ///
     /// - Throws: `credential_invalid`.
     package func claims(signedBy key: SigningKey) throws(Failure) -> JSONObject {
-        guard key.hasSigned(signedBytes, by: algorithm, signature: signature) else {
+        guard isSigned(by: key) else {
             throw .untrusted(
                 "The signature of this ID token is not valid. Send the token unchanged, as the SDK returned it.",
                 check: 6,
@@ -74,6 +74,19 @@ package struct SignedToken: Sendable {
             )
         }
         return try Self.object(claims, limits: Self.claimsLimits, "claims")
+    }
+
+    /// Returns whether a key has signed the token.
+    func isSigned(by key: SigningKey) -> Bool { key.hasSigned(signedBytes, by: algorithm, signature: signature) }
+
+    /// Returns whether a text has a dot and begins like a JSON object in base64url.
+    ///
+    /// In base64url, `{` determines the first character, which is `e`. It limits the second character to the last
+    /// quarter of the alphabet.
+    package static func hasForm(of text: String) -> Bool {
+        let bytes = text.utf8
+        guard bytes.first == UInt8(ascii: "e"), let second = bytes.dropFirst().first else { return false }
+        return "wxyz0123456789-_".utf8.contains(second) && bytes.contains(UInt8(ascii: "."))
     }
 
     // MARK: Checks

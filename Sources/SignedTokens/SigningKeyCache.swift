@@ -94,6 +94,19 @@ package struct SigningKeyCache: Sendable {
         return .fetch
     }
 
+    /// Returns what the caller must do after the cached key with an id did not verify a signature.
+    ///
+    /// The issuer may have given the id to another key. So the keys are fetched, but not more often than once in
+    /// ``pause``: anybody can send a token with a wrong signature.
+    ///
+    /// - Returns: `fetch`, `wait`; or `unknown` if the cached keys are young enough.
+    package mutating func renewedKey(_ id: String, at now: Instant) -> Decision {
+        if isFetching { return .wait }
+        guard age(at: now) >= Self.pause, mayFetch(pause: Self.pause, at: now) else { return .unknown }
+        fetch = Fetch(wanted: id, begin: now)
+        return .fetch
+    }
+
     /// Returns the cached key with an id, even if it is stale; nil if there is none or it has expired.
     ///
     /// An empty id stands for the only key of the issuer.

@@ -85,6 +85,36 @@ package final class SigningKeys: Sendable {
         }
     }
 
+    /// Verifies a token by the issuer's key that the token names.
+    ///
+    /// If the signature does not fit, the keys are fetched anew, within a bound: the issuer may have given the key's id
+    /// to another key.
+    ///
+    /// - Parameters:
+    ///   - token: The token.
+    ///   - deadline: The moment at which a fetch must be done.
+    ///   - check: Checks the token by a key.
+    /// - Returns: The result of `check`.
+    /// - Throws: The errors of ``key(_:until:)`` and of `check`.
+    package func verify<Result>(
+        _ token: SignedToken,
+        until deadline: ContinuousClock.Instant,
+        _ check: (SigningKey) throws(Failure) -> Result
+    ) async throws(Failure) -> Result {
+        let key = try await key(token.keyID, until: deadline)
+        do throws(Failure) { return try check(key) } catch {
+            guard !token.isSigned(by: key) else { throw error }
+            switch state.withLockedValue({ $0.cache.renewedKey(token.keyID, at: now()) }) {
+            case .fetch:
+                fetch(until: deadline)
+                await waitForFetch()
+            case .wait: await waitForFetch()
+            default: throw error
+            }
+            return try check(try await self.key(token.keyID, until: deadline))
+        }
+    }
+
     /// Fetches the keys in a separate task.
     ///
     /// The task goes on if the caller is cancelled, since other callers may wait for the keys, too.

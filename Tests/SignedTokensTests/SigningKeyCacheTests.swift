@@ -17,6 +17,8 @@ struct SigningKeyCacheTests {
     private enum Event {
         /// A token that names a key, and the decision of the cache.
         case token(String, String)
+        /// A token whose signature the named key does not verify, and the decision of the cache.
+        case misfit(String, String)
         case fetched([SigningKey])
         case failed
     }
@@ -31,6 +33,9 @@ struct SigningKeyCacheTests {
             switch event {
             case .token(let id, let expected):
                 let decision = Self.word(cache.key(id, at: now))
+                #expect(decision == expected, "\(id) at \(second) s", sourceLocation: sourceLocation)
+            case .misfit(let id, let expected):
+                let decision = Self.word(cache.renewedKey(id, at: now))
                 #expect(decision == expected, "\(id) at \(second) s", sourceLocation: sourceLocation)
             case .fetched(let keys): cache.fetched(keys, at: now)
             case .failed: cache.failed(Self.down, at: now)
@@ -161,5 +166,16 @@ struct SigningKeyCacheTests {
         #expect(cache.known("a", at: start + .seconds(172_799))?.id == "a")
         #expect(cache.known("a", at: start + .seconds(172_800)) == nil)
         #expect(cache.known("b", at: start) == nil)
+    }
+
+    @Test("a key that does not verify a signature is fetched anew, at most once a minute")
+    func misfit() {
+        run([
+            (0, .token("a", "fetch")), (1, .fetched([a])), (30, .misfit("a", "unknown")), (61, .misfit("a", "fetch")),
+            (61.5, .misfit("a", "wait")), (62, .fetched([a])), (63, .misfit("a", "unknown")),
+            (100, .misfit("a", "unknown")), (122, .misfit("a", "fetch")), (123, .failed),
+            (130, .misfit("a", "unknown")),
+            (131, .token("a", "key a")), (184, .misfit("a", "fetch")),
+        ])
     }
 }

@@ -1,4 +1,6 @@
 package import Domain
+import Providers
+import SignedTokens
 
 /// The credential that a client sends to log in.
 ///
@@ -24,53 +26,27 @@ extension Credential {
     /// - Throws: `credential_missing` without a credential, `credential_ambiguous` with several,
     ///   `credential_wrong_kind` when a field holds a token of another kind.
     package init(_ fields: CredentialFields) throws(Failure) {
-        let given = (
-            Self.present(fields.accessToken), Self.present(fields.idToken), Self.present(fields.code),
-            Self.present(fields.loginCode)
-        )
-        let codeVerifier = Self.present(fields.codeVerifier).map(Secret.init)
-        switch given {
-        case (nil, nil, nil, nil):
-            throw Failure(
-                .credentialMissing,
-                "The request has no credential. Send one of accessToken, idToken, code and loginCode."
-            )
-        case (let token?, nil, nil, nil):
-            self = try Self.reading(accessToken: token, nonce: fields.nonce)
-        case (nil, let token?, nil, nil):
-            self = try Self.reading(idToken: token, nonce: fields.nonce)
-        case (nil, nil, let code?, nil):
-            guard let redirectURI = Self.present(fields.redirectURI) else {
-                throw Failure(
-                    .credentialMissing,
-                    "A code needs redirectUri. Send the redirect URI with which the login dialog was opened."
-                )
-            }
-            self = .code(Secret(code), redirectURI: redirectURI, codeVerifier: codeVerifier)
-        case (nil, nil, nil, let code?):
-            self = .loginCode(Secret(code), codeVerifier: codeVerifier)
-        default:
-            throw Failure(
-                .credentialAmbiguous,
-                """
-                The request has more than one credential. Send exactly one of accessToken, idToken, code and loginCode.
-                """
-            )
+        switch try GivenCredential(fields) {
+        case .accessToken(let token): self = try Self.reading(accessToken: token, nonce: fields.secret(\.nonce))
+        case .idToken(let token): self = try Self.reading(idToken: token, nonce: fields.secret(\.nonce))
+        case .code(let code, let redirectURI):
+            self = .code(code, redirectURI: redirectURI, codeVerifier: fields.secret(\.codeVerifier))
+        case .loginCode(let code): self = .loginCode(code, codeVerifier: fields.secret(\.codeVerifier))
         }
     }
 
-    private static func reading(accessToken token: String, nonce: String?) throws(Failure) -> Credential {
+    private static func reading(accessToken token: String, nonce: Secret?) throws(Failure) -> Credential {
         switch CredentialShape(of: token) {
         case .graphToken, .unknown: return .accessToken(Secret(token))
-        case .idToken: return .idToken(Secret(token), nonce: present(nonce).map(Secret.init))
+        case .idToken: return .idToken(Secret(token), nonce: nonce)
         case .appOrClientToken: throw appToken
         }
     }
 
-    private static func reading(idToken token: String, nonce: String?) throws(Failure) -> Credential {
+    private static func reading(idToken token: String, nonce: Secret?) throws(Failure) -> Credential {
         switch CredentialShape(of: token) {
         case .idToken:
-            return .idToken(Secret(token), nonce: present(nonce).map(Secret.init))
+            return .idToken(Secret(token), nonce: nonce)
         case .appOrClientToken:
             throw appToken
         case .graphToken, .unknown:
@@ -92,11 +68,6 @@ extension Credential {
         in the app's settings at Facebook.
         """
     )
-
-    private static func present(_ text: String?) -> String? {
-        guard let text, !text.utf8.isEmpty else { return nil }
-        return text
-    }
 }
 
 /// The kind of a token, which its form shows before any request to Facebook (docs/protocols/facebook.md §4.6).
@@ -121,22 +92,12 @@ package enum CredentialShape: Sendable, Equatable, CaseIterable {
         let bytes = Array(token.utf8)
         if bytes.contains(UInt8(ascii: "|")) {
             self = .appOrClientToken
-        } else if Self.beginsLikeSignedToken(bytes) {
+        } else if SignedToken.hasForm(of: token) {
             self = .idToken
         } else if bytes.starts(with: "EAA".utf8) {
             self = .graphToken
         } else {
             self = .unknown
         }
-    }
-
-    /// Returns whether a token has a dot and begins like a JSON object in base64url.
-    ///
-    /// In base64url, `{` determines the first character, which is `e`. It limits the second character to the last
-    /// quarter of the alphabet. A text that begins like this but is not an ID token is refused as an invalid ID token.
-    /// It is never sent to Graph.
-    private static func beginsLikeSignedToken(_ bytes: [UInt8]) -> Bool {
-        guard bytes.first == UInt8(ascii: "e"), let second = bytes.dropFirst().first else { return false }
-        return "wxyz0123456789-_".utf8.contains(second) && bytes.contains(UInt8(ascii: "."))
     }
 }
