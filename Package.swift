@@ -154,6 +154,15 @@ let package = Package(
             swiftSettings: strict
         ),
         .target(
+            name: "OpenID",
+            dependencies: [
+                "Curl", "Description", "Domain", "Encodings", "Mapping", "Providers", "SignedTokens", crypto, logging,
+                nioLocks,
+            ],
+            resources: [.embedInCode("presets.json")],
+            swiftSettings: strict
+        ),
+        .target(
             name: "FormerSystems",
             dependencies: ["Curl", "Domain", "Encodings", "Limiting", "Providers", logging, metrics, nioLocks],
             swiftSettings: strict
@@ -314,8 +323,8 @@ let package = Package(
             dependencies: [
                 "Accounts", "Administration", "AdministrationAPI", "Applications", "Backendless", "CMalloc",
                 "Console", "Curl", "Description", "Domain", "Encodings", "Facebook", "FormerSystems", "HTTP", "Import",
-                "Limiting", "Logins", "Maintenance", "Mapping", "Messaging", "Observability", "Passwords", "Postgres",
-                "Providers", "PublicAPI", "Secrets", "Store", "Twitter", argumentParser, configuration,
+                "Limiting", "Logins", "Maintenance", "Mapping", "Messaging", "Observability", "OpenID", "Passwords",
+                "Postgres", "Providers", "PublicAPI", "Secrets", "Store", "Twitter", argumentParser, configuration,
                 httpTypes, hummingbird, logging, metrics, nioCore, nioLocks, nioPosix, serviceLifecycle, tracing,
                 unixSignals,
             ],
@@ -438,6 +447,14 @@ let package = Package(
             dependencies: [
                 "Curl", "Domain", "Encodings", "Facebook", "GraphSimulator", "Providers", "SignedTokens", crypto,
                 nioLocks,
+            ],
+            swiftSettings: strict
+        ),
+        .testTarget(
+            name: "OpenIDTests",
+            dependencies: [
+                "Curl", "Description", "Domain", "Encodings", "Mapping", "OpenID", "Providers", "SignedTokens", crypto,
+                logging,
             ],
             swiftSettings: strict
         ),

@@ -49,6 +49,11 @@ package struct HTTPURL: Sendable {
         return HTTPURL(text: origin + target, originBytes: originBytes, isPlain: isPlain)
     }
 
+    /// Returns the text of this URL with a further query, for a browser.
+    package func adding(query: String) -> String {
+        text + (text.utf8.contains(UInt8(ascii: "?")) ? "&" : "?") + query
+    }
+
     /// `scheme://host:port`, as written.
     package var origin: String { String(decoding: text.utf8.prefix(originBytes), as: UTF8.self) }
 

@@ -11,7 +11,7 @@ extension FacebookProvider: DialogOffering {
     package var returnURLs: [String] { settings.options.returnURLs }
     package var dialogChallenge: DialogChallenge { settings.options.pkce }
 
-    package func address(of dialog: Dialog) -> String {
+    package func address(of dialog: Dialog, until _: ContinuousClock.Instant) -> String {
         let configID = dialog.wishes.configID ?? dialog.app.configID
         return graph.url(
             of: LoginDialog(
@@ -141,7 +141,7 @@ extension FacebookProvider: DialogOffering {
         ) { () throws(Failure) in
             let hash = Array(SHA256.hash(data: Array(code.code.reveal().utf8)))
             guard try await claim(hash, Self.codeSeconds) else {
-                throw .usedCode(cause: "an authorization code came again")
+                throw .usedCode(of: Self.title, cause: "an authorization code came again")
             }
         }
         switch answer {
@@ -153,7 +153,7 @@ extension FacebookProvider: DialogOffering {
                     try await authenticate(by: token, of: [app], fields: fields, question, isRepeatable: false)
                 )
             } catch {
-                throw error.startingOver
+                throw error.startingOver(at: Self.title)
             }
         }
     }

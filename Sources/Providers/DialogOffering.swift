@@ -1,4 +1,5 @@
 package import Domain
+package import Encodings
 
 /// A provider with a login dialog for browsers.
 ///
@@ -16,7 +17,9 @@ package protocol DialogOffering: CredentialVerifying {
     var dialogChallenge: DialogChallenge { get }
 
     /// Returns the URL that opens a dialog in the user's browser.
-    func address(of dialog: Dialog) -> String
+    ///
+    /// - Throws: `provider_unavailable` and similar failures if the provider must be asked for it.
+    func address(of dialog: Dialog, until deadline: ContinuousClock.Instant) async throws(Failure) -> String
 
     /// Checks the parameters that a client sent for a dialog.
     ///
@@ -119,4 +122,38 @@ package enum FinishedDialog: Sendable {
     ///
     /// A new dialog without a challenge yields a code that the provider accepts.
     case challengeLost(ProviderAppID, Failure)
+}
+
+extension Failure {
+    /// Returns the failure for a code that was sent to the provider before.
+    ///
+    /// The code counts as used even if the first attempt failed.
+    package static func usedCode(
+        of title: String,
+        details: JSONObject = JSONObject(),
+        cause: String
+    ) -> Failure {
+        Failure(
+            .credentialInvalid,
+            "This authorization code has already been used. It is single-use. Log in with \(title) again.",
+            details: details,
+            cause: cause
+        )
+    }
+
+    /// Returns this failure, as reported to a client that sent an authorization code.
+    ///
+    /// If the provider did not respond correctly, the message asks for a new login, since a code cannot be sent twice.
+    /// All other failures stay as they are.
+    package func startingOver(at title: String) -> Failure {
+        switch reason {
+        case .providerUnavailable, .providerTimeout, .providerBadReply: break
+        default: return self
+        }
+        let message = """
+            \(title) did not respond correctly, and an authorization code is single-use. Start the login with \(title) \
+            again in a moment.
+            """
+        return Failure(reason, message, details: details, retryAfter: retryAfter, cause: cause)
+    }
 }

@@ -3,6 +3,7 @@ import Curl
 import Domain
 import Facebook
 import Logging
+import OpenID
 import Providers
 import Secrets
 import Twitter
@@ -12,6 +13,7 @@ extension ProviderKinds {
     private static let wired: [any UpstreamKind.Type] = [
         FacebookKind.self,
         TwitterKind.self,
+        OpenIDKind.self,
     ]
 
     /// The configuration variables of all provider kinds.

@@ -12,6 +12,8 @@ package struct IDTokenCheck: Sendable {
     /// The display name of the provider.
     let provider: String
     /// The accepted values of the claim `iss`, which names the issuer of the token.
+    ///
+    /// In a value, `{tenantid}` stands for the token's claim `tid`, as in Microsoft's discovery document.
     let issuers: [String]
     /// The apps that are accepted as the audience (`aud`) of a token.
     ///
@@ -20,6 +22,10 @@ package struct IDTokenCheck: Sendable {
     let noncePolicy: NoncePolicy
     /// The seconds from the issue of a token until the service refuses it.
     let longestAge: Int64
+    /// Whether `azp` may be another of the application's apps than the audiences.
+    ///
+    /// So it is in a token that one app of an application got for another one, such as a mobile app for its server.
+    let allowsOtherParty: Bool
 
     /// The number of seconds by which the provider's clock and the service's clock may differ.
     static let tolerance: Int64 = 60
@@ -29,13 +35,15 @@ package struct IDTokenCheck: Sendable {
         issuers: [String],
         apps: [ProviderAppID],
         noncePolicy: NoncePolicy,
-        longestAge: Int64
+        longestAge: Int64,
+        allowsOtherParty: Bool = false
     ) {
         self.provider = provider
         self.issuers = issuers
         self.apps = apps
         self.noncePolicy = noncePolicy
         self.longestAge = longestAge
+        self.allowsOtherParty = allowsOtherParty
     }
 
     /// Checks the claims of an ID token and its signature.
@@ -72,9 +80,18 @@ package struct IDTokenCheck: Sendable {
 
     /// Checks step 2: `iss` equals one of the configured texts byte for byte.
     private func checkIssuer(_ claims: JSONObject) throws(Failure) {
-        guard let issuer = claims["iss"]?.string, issuers.contains(where: { $0.hasSameBytes(as: issuer) }) else {
+        guard let issuer = claims["iss"]?.string, issuers.contains(where: { isIssuer(issuer, $0, claims) }) else {
             throw .untrusted("This ID token was not issued by \(provider).", check: 2, "iss is none of ours")
         }
+    }
+
+    private func isIssuer(_ issuer: String, _ accepted: String, _ claims: JSONObject) -> Bool {
+        let place = "{tenantid}"
+        guard accepted.contains(place) else { return accepted.hasSameBytes(as: issuer) }
+        guard let tenant = claims["tid"]?.string, (1...64).contains(tenant.utf8.count),
+            tenant.utf8.allSatisfy({ $0.isASCIIAlphanumeric || $0 == UInt8(ascii: "-") })
+        else { return false }
+        return accepted.replacing(place, with: tenant).hasSameBytes(as: issuer)
     }
 
     /// Checks step 3: `aud` names at least one of the application's apps, and no other app.
@@ -110,7 +127,8 @@ package struct IDTokenCheck: Sendable {
             }
             return audiences[0]
         }
-        guard let app = audiences.first(where: { $0.text.hasSameBytes(as: party.string ?? "") }) else {
+        let parties = allowsOtherParty ? apps : audiences
+        guard let app = parties.first(where: { $0.text.hasSameBytes(as: party.string ?? "") }) else {
             throw .untrusted(ambiguousApp, check: 5, "azp is not the audience")
         }
         return app

@@ -79,6 +79,31 @@ package struct SignedToken: Sendable {
     /// Returns whether a key has signed the token.
     func isSigned(by key: SigningKey) -> Bool { key.hasSigned(signedBytes, by: algorithm, signature: signature) }
 
+    /// Checks a claim that holds the hash of another credential, if the token has the claim (OpenID Connect Core
+    /// §3.1.3.6).
+    ///
+    /// The claim is the first half of the hash that belongs to the token's algorithm, in base64url.
+    ///
+    /// - Parameters:
+    ///   - name: The name of the claim, such as `at_hash`.
+    ///   - text: The other credential, such as an access token.
+    ///   - claims: The token's claims.
+    /// - Throws: `credential_invalid`.
+    package func checkHash(_ name: String, of text: String, in claims: JSONObject) throws(Failure) {
+        guard let claim = claims[name] else { return }
+        let bytes = Array(text.utf8)
+        let hash: [UInt8] =
+            switch algorithm {
+            case .rs256, .ps256, .es256: Array(SHA256.hash(data: bytes))
+            case .es384: Array(SHA384.hash(data: bytes))
+            case .edDSA: Array(SHA512.hash(data: bytes))
+            }
+        let half = Base64URL.encode(Array(hash.prefix(hash.count / 2)))
+        guard let claim = claim.string, claim.utf8.isEqualInConstantTime(to: half.utf8) else {
+            throw .untrusted("This ID token belongs to another login.", check: 11, "\(name) does not fit")
+        }
+    }
+
     /// Returns whether a text has a dot and begins like a JSON object in base64url.
     ///
     /// In base64url, `{` determines the first character, which is `e`. It limits the second character to the last

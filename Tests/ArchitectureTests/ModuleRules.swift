@@ -10,7 +10,7 @@ enum ModuleRules {
         "EmbeddedFiles", "Curl", "Postgres",
         "Encodings", "Description", "Domain",
         "Limiting", "Mapping", "Import", "SignedTokens", "WebAuthn", "OneTimeCodes", "Passwords",
-        "Providers", "Facebook", "Twitter", "FormerSystems",
+        "Providers", "Facebook", "Twitter", "OpenID", "FormerSystems",
         "Store", "Secrets", "Applications", "Messaging",
         "Factors", "Logins", "Accounts", "Maintenance", "Observability", "Administration",
         "HTTP", "Pages", "PublicAPI", "Backendless", "AdministrationAPI", "Console",
@@ -35,7 +35,7 @@ enum ModuleRules {
     ///
     /// Only `Server`, which wires them, may import them.
     static let clientProtocols: Set<String> = ["Backendless"]
-    static let providerKinds: Set<String> = ["Facebook", "Twitter"]
+    static let providerKinds: Set<String> = ["Facebook", "Twitter", "OpenID"]
 
     /// The modules that serve HTTP requests.
     ///

@@ -82,7 +82,7 @@ extension GraphClient {
             return answer
         } catch {
             link.record(CircuitBreaker.Outcome(error.signal, nil), of: pass)
-            throw error.failure.startingOver
+            throw error.failure.startingOver(at: FacebookProvider.title)
         }
     }
 }
@@ -172,7 +172,7 @@ enum CodeExchange {
         }
         let text = error.text
         if error.subcode == 36009 || text.says("has been used") {
-            return .usedCode(details: error.details, cause: cause)
+            return .usedCode(of: FacebookProvider.title, details: error.details, cause: cause)
         }
         if error.subcode == 36007 || text.says("expired") {
             return failure(.credentialExpired, "This authorization code has expired. Log in with Facebook again.")
@@ -209,36 +209,5 @@ enum CodeExchange {
             details: details,
             cause: cause
         )
-    }
-}
-
-extension Failure {
-    /// Returns the failure for a code that was sent to Facebook before.
-    ///
-    /// The code counts as used even if the first attempt failed.
-    static func usedCode(details: JSONObject = JSONObject(), cause: String) -> Failure {
-        Failure(
-            .credentialInvalid,
-            "This authorization code has already been used. It is single-use. Log in with Facebook again.",
-            details: details,
-            cause: cause
-        )
-    }
-
-    /// This failure, as reported to a client that sent an authorization code.
-    ///
-    /// If Facebook did not respond correctly, the message asks for a new login, since a code cannot be sent twice. All
-    /// other failures stay as they are.
-    package var startingOver: Failure {
-        let message: String
-        switch reason {
-        case .providerUnavailable, .providerTimeout, .providerBadReply:
-            message = """
-                Facebook did not respond correctly, and an authorization code is single-use. Start the login with \
-                Facebook again in a moment.
-                """
-        default: return self
-        }
-        return Failure(reason, message, details: details, retryAfter: retryAfter, cause: cause)
     }
 }

@@ -1,4 +1,5 @@
 import Encodings
+import Providers
 
 /// The path and query of a request.
 ///

@@ -83,14 +83,15 @@ extension LoginDialog {
             browser: browser?.hash,
             endsAt: clock.seconds + DialogState.seconds
         )
-        return provider.address(
+        return try await provider.address(
             of: Dialog(
                 app: app,
                 redirectURI: ticket.plan.redirectURI,
                 state: Secret(Base64URL.encode(state.encrypted(under: masterKeys, for: application.id))),
                 wishes: ticket.wishes,
                 codeChallenge: verifier.map { Base64URL.encode($0.hash) }
-            )
+            ),
+            until: .now + limits.login
         )
     }
 }
