@@ -483,8 +483,8 @@ let package = Package(
             name: "UseCaseTests",
             dependencies: [
                 "Accounts", "Administration", "Applications", "Curl", "Description", "Domain", "Encodings",
-                "Facebook", "Import", "Logins", "Maintenance", "Mapping", "Messaging", "Passwords", "Postgres",
-                "Providers", "Secrets", "SignedTokens", "Store", "TestSupport", "Twitter", crypto, logging,
+                "Facebook", "Import", "Logins", "Maintenance", "Mapping", "Messaging", "OpenID", "Passwords",
+                "Postgres", "Providers", "Secrets", "SignedTokens", "Store", "TestSupport", "Twitter", crypto, logging,
                 nioLocks,
             ],
             swiftSettings: strict

@@ -105,6 +105,7 @@ final class Simulation: Sendable {
             // A fault that replaces Graph's response does not change the world.
             func answer(by world: inout World) -> GraphReply {
                 world.gateway.answer(request, now: now) ?? world.twitter.answer(request, now: now)
+                    ?? world.openID.answer(request, rsa: world.keys, now: now)
                     ?? world.answer(request, now: now, trace: trace)
             }
             let reply: GraphReply

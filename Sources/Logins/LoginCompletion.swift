@@ -60,7 +60,7 @@ package final class LoginCompletion: Sendable {
     ) async throws(Failure) -> LoginResult {
         // The operator may have removed the app since the login began.
         let identity = verified.result.verified.identity
-        _ = try loaded.provider(identity.provider).apps(named: identity.app == .global ? nil : identity.app.text)
+        try loaded.provider(identity.provider).requireApp(of: identity)
         // If the login links its identity to an account, a factor that was enrolled for a new user does not count.
         let dialogFactor = step.joining == nil ? verified.factor : nil
         let login = AuthenticatedLogin(

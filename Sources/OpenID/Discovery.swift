@@ -2,7 +2,7 @@ import Curl
 import Domain
 import Encodings
 
-/// What the service needs of an issuer's discovery document (OpenID Connect Discovery 1.0 §3).
+/// What the service needs of an issuer's discovery document (docs/protocols/openid.md §1).
 struct Discovery: Sendable {
     let authorizationEndpoint: HTTPURL?
     let tokenEndpoint: HTTPURL?
@@ -10,14 +10,14 @@ struct Discovery: Sendable {
     /// Whether the issuer names itself in the redirect of a dialog (RFC 9207 §2).
     let namesIssuer: Bool
 
-    /// The path of the discovery document below the issuer (§4).
+    /// The path of the discovery document below the issuer.
     static let path = "/.well-known/openid-configuration"
 
     /// Reads a discovery document.
     ///
     /// - Parameters:
     ///   - body: The bytes of the document.
-    ///   - issuer: The issuer that was asked. The document must name the same one, byte for byte (§4.3): otherwise, it
+    ///   - issuer: The issuer that was asked. The document must name the same one, byte for byte: otherwise, it
     ///     could make tokens of another issuer count.
     /// - Throws: `DiscoveryProblem`.
     init(_ body: [UInt8], of issuer: String) throws(DiscoveryProblem) {
@@ -109,7 +109,9 @@ struct DiscoveryCache: Sendable {
         asked = nil
     }
 
-    /// Records that a fetch brought no document that can be used. A former document goes on to count.
+    /// Records that a fetch brought no document that can be used.
+    ///
+    /// A former document goes on to count.
     mutating func failed(_ failure: Failure, at now: Instant) {
         lastFailure = (failure, now)
         asked = nil

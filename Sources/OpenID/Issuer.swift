@@ -3,7 +3,7 @@ package import Description
 import Domain
 import Encodings
 
-/// The rule for the URL of an issuer (OpenID Connect Core §2).
+/// The rule for the URL of an issuer (docs/protocols/openid.md §2).
 package enum IssuerRule {
     package static let rule = TextRule(
         "must be an https URL without a query, like https://accounts.example.com",

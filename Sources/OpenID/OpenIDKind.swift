@@ -123,7 +123,7 @@ package final class OpenIDClient: Sendable {
 }
 
 extension ProfileFields {
-    /// The standard claims (OpenID Connect Core §5.1).
+    /// The standard claims (docs/protocols/openid.md §4).
     package static let openID = ProfileFields(
         of: "the issuer",
         [

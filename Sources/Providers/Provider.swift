@@ -42,6 +42,15 @@ extension Provider {
         return named
     }
 
+    /// Requires that the application still has the app of an identity.
+    ///
+    /// The app of an identity whose subject is the same in every app is unknown.
+    ///
+    /// - Throws: `provider_not_configured`.
+    package func requireApp(of identity: IdentityKey) throws(Failure) {
+        if identity.app != .global { _ = try apps(named: identity.app.text) }
+    }
+
     /// Returns the app to use for a credential that can be sent to the provider only once.
     ///
     /// If the client names an app, it is that app. Otherwise, it is the application's first app.

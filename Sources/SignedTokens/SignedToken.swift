@@ -79,8 +79,8 @@ package struct SignedToken: Sendable {
     /// Returns whether a key has signed the token.
     func isSigned(by key: SigningKey) -> Bool { key.hasSigned(signedBytes, by: algorithm, signature: signature) }
 
-    /// Checks a claim that holds the hash of another credential, if the token has the claim (OpenID Connect Core
-    /// §3.1.3.6).
+    /// Checks a claim that holds the hash of another credential, if the token has the claim (docs/protocols/openid.md
+    /// §3).
     ///
     /// The claim is the first half of the hash that belongs to the token's algorithm, in base64url.
     ///

@@ -6,6 +6,7 @@ import Encodings
 import Facebook
 import FoundationEssentials
 import Logging
+import OpenID
 import Postgres
 import Providers
 import Secrets
@@ -130,7 +131,11 @@ extension ProviderKinds {
             clock: .system,
             random: .system
         )
-        return ProviderKinds([try FacebookKind.outOfReach(curl), TwitterKind(client: twitter)])
+        let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+        let openID = OpenIDClient(curl: curl, configuration: OpenIDConfiguration(), logger: logger)
+        return ProviderKinds([
+            try FacebookKind.outOfReach(curl), TwitterKind(client: twitter), OpenIDKind(client: openID, clock: .system),
+        ])
     }
 }
 

@@ -102,12 +102,12 @@ struct ProviderInstanceTests {
             let consumer = #""apps":[{"consumerKey":"a","consumerSecret":"CANARY"}]"#
             let sso = ProviderName(known: "sso")
             for (name, document, pointer, said) in [
-                (sso, "{\(app)}", "", "known: facebook, twitter, or give the kind of the provider as kind"),
+                (sso, "{\(app)}", "", "known: facebook, twitter, oidc, or give the kind of the provider as kind"),
                 (Self.staff, "{\(app)}", "", "give the kind of the provider as kind"),
-                (sso, #"{"kind":"openid",\#(app)}"#, "/kind", "must be one of facebook, twitter"),
-                (sso, #"{"kind":7,\#(app)}"#, "/kind", "must be one of facebook, twitter"),
-                (sso, #"{"kind":null,\#(app)}"#, "/kind", "must be one of facebook, twitter"),
-                (sso, #"{"kind":"Facebook",\#(app)}"#, "/kind", "must be one of facebook, twitter"),
+                (sso, #"{"kind":"openid",\#(app)}"#, "/kind", "must be one of facebook, twitter, oidc"),
+                (sso, #"{"kind":7,\#(app)}"#, "/kind", "must be one of facebook, twitter, oidc"),
+                (sso, #"{"kind":null,\#(app)}"#, "/kind", "must be one of facebook, twitter, oidc"),
+                (sso, #"{"kind":"Facebook",\#(app)}"#, "/kind", "must be one of facebook, twitter, oidc"),
                 (
                     Self.staff, #"{"kind":"twitter",\#(consumer)}"#, "/kind",
                     "cannot change: identities of staff have the kind facebook"

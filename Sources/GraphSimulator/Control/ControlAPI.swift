@@ -114,6 +114,14 @@ struct ControlAPI: Sendable {
         case ("removed-fields", 1) where call.method == "GET":
             return show { state in .object(state.world.removedFields.map { ($0.name, $0.json) }) }
         case ("removed-fields", 2): return try items(\.removedFields, name, call)
+        case ("openid", 2...3) where name == "issuers":
+            return try items(\.openID.issuers, call.path.dropFirst(2).first, call)
+        case ("openid", 2) where call.method == "POST" && name == "tokens":
+            let json = try call.json()
+            let token = try simulation.update { state, now throws in
+                try state.world.openID.token(json, rsa: state.world.keys, now: now)
+            }
+            return Answer(status: 201, json: ["token": .string(token)])
         case ("twitter", 2...3): return try twitter(name, call.path.dropFirst(2).first, call)
         case ("faults", 1...2): return try faults(name, call)
         case ("requests", 1) where call.method == "GET": return requests(call.query)

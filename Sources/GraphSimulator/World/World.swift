@@ -75,6 +75,8 @@ struct World: Sendable {
     ///
     /// It shares the port with the simulated Facebook, but no data.
     var twitter: TwitterWorld
+    /// The simulated issuers of OpenID Connect; those that sign by RS256 share Facebook's keys.
+    var openID = OpenIDWorld()
     /// The simulated SMS gateway, which shares no data with Facebook and Twitter.
     var gateway: SMSGateway
     var generator = SplitMix64(seed: .random(in: .min ... .max))

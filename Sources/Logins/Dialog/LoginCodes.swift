@@ -65,7 +65,7 @@ package struct LoginCodes: Sendable {
         }
         try Self.check(codeVerifier, against: login.codeChallenge)
         // The operator may have removed the app since the login began.
-        _ = try provider.apps(named: login.result.verified.identity.app.text)
+        try provider.requireApp(of: login.result.verified.identity)
         // If the factor was enrolled for a user who was to be created, it does not count for a guest. The guest needs a
         // factor of its own.
         let factor = attempt.request.guest == nil || login.factor?.freshID == nil ? login.factor : nil
