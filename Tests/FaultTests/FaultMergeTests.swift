@@ -1,5 +1,6 @@
 import Encodings
 import Glibc
+import Synchronization
 @testable import ServerTestSupport
 import Testing
 import TestSupport
@@ -27,6 +28,15 @@ extension FaultTests {
             let second: Visitor
         }
 
+        /// The number of completed merges and separations.
+        private final class Changes: Sendable {
+            private let number = Mutex(0)
+
+            var count: Int { number.withLock { $0 } }
+
+            func add() { number.withLock { $0 += 1 } }
+        }
+
         private func pairs(_ count: Int) async throws -> [Pair] {
             var pairs: [Pair] = []
             for number in 0..<count {
@@ -45,11 +55,9 @@ extension FaultTests {
 
         /// Merges both and separates them, again and again, until the instance is gone.
         ///
-        /// - Returns: The number of completed merges and separations.
-        private func mergeAndSeparate(_ pair: Pair, at instance: Deployment) async throws -> Int {
+        private func mergeAndSeparate(_ pair: Pair, at instance: Deployment, counting changes: Changes) async throws {
             let owner = try await faults.instances[0].admin()
             let admin = instance.admin(token: owner.token)
-            var changes = 0
             while true {
                 do {
                     let first = try await instance.loggedIn(pair.first, to: Self.merging)
@@ -62,15 +70,16 @@ extension FaultTests {
                         to: Self.merging
                     )
                     #expect(merged.status == 200, "\(merged.text)")
+                    changes.add()
                     let separated = try await admin.send(
                         "POST",
                         "applications/merging/merged/\(second.objectID)/undo",
                         #"{"reason": "a test"}"#
                     )
                     #expect(separated.status == 200 || separated.status == 204, "\(separated.text)")
-                    changes += 2
+                    changes.add()
                 } catch is HTTPFailure {
-                    return changes
+                    return
                 }
             }
         }
@@ -114,13 +123,18 @@ extension FaultTests {
             var (changes, within) = (0, 0)
             for round in 0..<Self.rounds {
                 try await faults.withInstance { instance in
-                    changes += try await withThrowingTaskGroup(of: Int.self) { group in
-                        for pair in pairs { group.addTask { try await mergeAndSeparate(pair, at: instance) } }
-                        // By a step that no other round has, the kill meets another moment.
-                        try await Task.sleep(for: .milliseconds(150 + 7 * round))
+                    let ofRound = Changes()
+                    try await withThrowingTaskGroup { group in
+                        for pair in pairs {
+                            group.addTask { try await mergeAndSeparate(pair, at: instance, counting: ofRound) }
+                        }
+                        // The load is on, however long that takes; then each round's kill meets another moment.
+                        try await eventually("two accounts are one") { ofRound.count > 0 }
+                        try await Task.sleep(for: .milliseconds(7 * round))
                         try await instance.service.process.kill()
-                        return try await group.reduce(0, +)
+                        try await group.waitForAll()
                     }
+                    changes += ofRound.count
                 }
                 try await eventually("PostgreSQL has ended what the instance had begun") {
                     try await faults.database.psql(
