@@ -14,12 +14,8 @@ enum FactorForm {
     private static let credential = "factor-credential"
     private static let pending = "factor-pending"
 
-    /// The labels of form fields with secrets; each key is the last word of a field's name.
-    static let secrets = [
-        "appSecret": "App secret", "consumerSecret": "Consumer secret",
-        "webhookVerifyToken": "Webhook verify token", "accessToken": "Access token",
-        "password": "Password",
-    ]
+    /// The labels of form fields with secrets, except those of providers; each key is the last word of a field's name.
+    private static let secrets = ["accessToken": "Access token", "password": "Password"]
 
     static let path = "/console/second-factor"
     /// The path of the page on which an operator manages the operator's own second factors.
@@ -43,6 +39,7 @@ enum FactorForm {
     /// The operator must type the form's secrets again, so no page contains a secret.
     static func page(for form: FormFields, at path: String, _ refusal: Refusal, _ visit: Visit) async throws -> Page {
         let own = [code, factor, credential, pending, FormGuard.field]
+        let secrets = secrets.merging(visit.console.kinds.flatMap(\.secrets)) { own, _ in own }
         let kept = form.all.filter { !own.contains($0.name) }
             .map { field in
                 let word = field.name.split(separator: "-").last.map(String.init) ?? ""

@@ -39,6 +39,9 @@ package struct ProviderCard: Sendable {
         (self.name, self.title, self.dialogReturn, self.callbacks) = (name, title, dialogReturn, callbacks)
         (self.settings, self.app) = (settings, app)
     }
+
+    /// The names and titles of the secrets of a provider of this kind.
+    var secrets: [(String, String)] { (settings + app).filter(\.isSecret).map { ($0.name, $0.title) } }
 }
 
 extension Console {

@@ -109,6 +109,8 @@ package struct FieldDescription: Sendable {
     package let shape: Shape
     /// The value of an absent member; nil for a member that every document must have.
     package let defaultValue: JSONValue?
+    /// Whether the value is a secret, which an operator can set but never read.
+    package var isSecret: Bool { if case .secret = shape { true } else { false } }
 
     package init(name: String, title: String, meaning: String, shape: Shape, defaultValue: JSONValue? = nil) {
         (self.name, self.title, self.meaning, self.shape, self.defaultValue) = (

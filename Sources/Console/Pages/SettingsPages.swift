@@ -175,9 +175,8 @@ extension Console {
                 let former = try typed.flatMap { try Self.row(of: known, in: $0) }
                 let inputs = try appFields.map { field -> HTML in
                     let text = try former.flatMap { try typed?.value("app-\($0)-\(field.name)") }
-                    let isSecret = if case .secret = field.shape { true } else { false }
                     let type: HTML =
-                        isSecret
+                        field.isSecret
                         ? "type=\"password\" autocomplete=\"new-password\""
                         : "value=\"\(text ?? app[field.name]?.string ?? "")\""
                     let changed = HTML.moment(app[field.name]?.object?["changed"])
@@ -185,7 +184,7 @@ extension Console {
                     let meaning: HTML = "<small>\(field.meaning)</small>"
                     return """
                         <label>\(field.title) <input name="app-\(row)-\(field.name)" \(type) spellcheck="false">\
-                        \(kept, if: isSecret && !known.isEmpty)\(meaning, if: !isSecret && field.name != id)</label>
+                        \(kept, if: field.isSecret && !known.isEmpty)\(meaning, if: !field.isSecret && field.name != id)</label>
                         """
                 }
                 let isGone = try former.flatMap { try typed?.value("app-\($0)-remove") } != nil

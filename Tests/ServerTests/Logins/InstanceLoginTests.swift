@@ -72,7 +72,7 @@ struct InstanceLoginTests {
         #expect(!unknown.text.contains("staff"), "clients are not told what else there is: \(unknown.text)")
         let shown = try await deployment.admin().send("GET", "applications/demo/providers/nobody")
         #expect(shown.status == 404, "\(shown.text)")
-        #expect(shown.text.contains("Known providers: facebook, staff, twitter"), "\(shown.text)")
+        #expect(shown.text.contains("Known providers: facebook, oidc, staff, twitter"), "\(shown.text)")
     }
 
     @Test("the program makes an instance, which people log in at, and shows, checks and removes it")
