@@ -47,8 +47,8 @@ package final class LoginCompletion: Sendable {
 
     /// Writes the identity, the user and the session of a login that was put off.
     ///
-    /// If the login links the identity to an account whose mailbox the client can read, a mail tells the user. If the
-    /// account loses identities then, their providers are asked to withdraw our permissions.
+    /// If the login links the identity to an account because of a mailed code, a mail tells the user. If the account
+    /// loses identities by that, their providers are asked to withdraw the permissions of their apps.
     ///
     /// - Throws: The errors of a login.
     func complete(

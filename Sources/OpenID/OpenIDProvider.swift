@@ -191,11 +191,7 @@ extension OpenIDProvider: DialogOffering {
         if let issuer = answer.filled("iss"), !issuer.hasSameBytes(as: settings.issuer.url),
             !settings.issuer.url.contains(IssuerRule.tenant)
         {
-            return Failure(
-                .loginStateInvalid,
-                "This login was answered by another issuer than \(title). Start the login again.",
-                cause: "iss of the redirect is another issuer"
-            )
+            return wrongIssuer
         }
         guard let error = answer.filled("error") else { return nil }
         switch error {
@@ -215,6 +211,14 @@ extension OpenIDProvider: DialogOffering {
         }
     }
 
+    private var wrongIssuer: Failure {
+        Failure(
+            .loginStateInvalid,
+            "This login was answered by another issuer than \(title). Start the login again.",
+            cause: "iss of the redirect is absent or another issuer"
+        )
+    }
+
     package func declinedScopes(in answer: DialogAnswer) -> [String]? { nil }
 
     package func finish(
@@ -224,6 +228,9 @@ extension OpenIDProvider: DialogOffering {
     ) async throws(Failure) -> FinishedDialog {
         let challenge = code.codeVerifier.map { Base64URL.encode(Array(SHA256.hash(data: Array($0.reveal().utf8)))) }
         do throws(Failure) {
+            // `failure(in:)` has refused another issuer. One that promises to name itself must do so.
+            let document = try await party.discovery(until: question.deadline)
+            guard code.issuer != nil || !document.namesIssuer else { throw wrongIssuer }
             return .authenticated(
                 try await exchange(code, nonce: challenge.map(Self.nonce), question, claim: claim)
             )

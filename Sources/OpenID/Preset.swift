@@ -1,17 +1,15 @@
 import Description
 import Domain
 import Encodings
-import Mapping
 import SignedTokens
 
-/// What differs from issuer to issuer, as a document: the options of a known provider, and the claims that its tokens
-/// have.
+/// The options of a known provider, as a document.
 ///
 /// A document is a JSON object:
 ///
 ///     {"name": "google", "title": "Google", "issuer": "https://accounts.google.com",
 ///      "issuers": ["accounts.google.com"], "algorithms": ["RS256"], "subject": "sub",
-///      "scopes": ["openid", "email", "profile"], "claims": {"locale": "text"}}
+///      "scopes": ["openid", "email", "profile"]}
 ///
 /// All members except `name` may be absent. `issuers` are further values of `iss` that the issuer writes.
 struct Preset: Sendable {
@@ -24,8 +22,6 @@ struct Preset: Sendable {
     let scopes: [String]?
     /// Whether the dialog answers by a form (`response_mode=form_post`).
     let answersByForm: Bool
-    /// The claims besides the standard ones, with the kind of each.
-    let claims: [(name: String, shape: FieldShape)]
 
     /// Reads a document; nil if it is none.
     init?(_ document: JSONObject) {
@@ -40,23 +36,6 @@ struct Preset: Sendable {
         subject = document["subject"]?.string.flatMap { SubjectClaims(rawValue: $0) }
         scopes = document["scopes"]?.array?.compactMap(\.string)
         answersByForm = document["responseMode"]?.string?.hasSameBytes(as: "form_post") ?? false
-        claims = (document["claims"]?.object?.members ?? []).compactMap { member in
-            member.value.string.flatMap(Self.shape).map { (member.key, $0) }
-        }
-    }
-
-    private static func shape(_ word: String) -> FieldShape? {
-        switch word {
-        case "text": .text
-        case "email": .email
-        case "url": .url
-        case "digits": .digits
-        case "integer": .integer
-        case "boolean": .boolean
-        case "texts": .list(of: .text)
-        case "object": .object([:])
-        default: nil
-        }
     }
 }
 

@@ -107,11 +107,14 @@ package struct DialogCode: Sendable {
     package let code: Secret
     package let redirectURI: String
     package let codeVerifier: Secret?
+    /// The issuer that the redirect with the code names (RFC 9207); nil if it names none.
+    package let issuer: String?
 
-    package init(code: Secret, redirectURI: String, codeVerifier: Secret?) {
+    package init(code: Secret, redirectURI: String, codeVerifier: Secret?, issuer: String? = nil) {
         self.code = code
         self.redirectURI = redirectURI
         self.codeVerifier = codeVerifier
+        self.issuer = issuer
     }
 }
 

@@ -183,7 +183,12 @@ extension LoginDialog {
         defer { stage.end() }
         do throws(Failure) {
             finished = try await current.finish(
-                DialogCode(code: code, redirectURI: state.plan.redirectURI, codeVerifier: state.codeVerifier),
+                DialogCode(
+                    code: code,
+                    redirectURI: state.plan.redirectURI,
+                    codeVerifier: state.codeVerifier,
+                    issuer: answer.filled("iss")
+                ),
                 question
             ) { (hash, seconds) throws(Failure) in
                 try await store.use(.code, hash: hash, seconds: seconds, of: loaded.application)

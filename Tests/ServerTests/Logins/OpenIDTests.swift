@@ -165,6 +165,12 @@ struct OpenIDTests {
         #expect(try await deployment.row(of: login.objectID)?["email"]?.string == "dialog.canary@example.com")
         let again = try await deployment.comeBack(to: back)
         #expect(again.header("Location").map { !$0.contains("loginCode") } ?? true, "the state counts once")
+        for issuer in [[], [(name: "iss", value: "https://another.example.com")]] {
+            var mixedUp = try await redirected()
+            mixedUp.query = mixedUp.query.filter { $0.name != "iss" } + issuer
+            let ended = try await deployment.comeBack(to: mixedUp)
+            #expect(ended.header("Location")?.contains("login_state_invalid") == true, "\(ended.headers)")
+        }
         try await deployment.simulator.ask("PATCH", "openid/issuers/dialog", #"{"refuses": true}"#)
         let refused = try await deployment.comeBack(to: try await redirected())
         #expect(refused.header("Location")?.contains("login_cancelled") == true, "\(refused.headers)")
