@@ -5,8 +5,33 @@ import Encodings
 ///
 /// The URL is of a web page, or of an app with a URL scheme of its own.
 package enum RedirectTarget {
+    /// A list of redirect URIs of a provider's clients.
+    package static func ofClients<Owner>(_ path: any WritableKeyPath<Owner, [String]> & Sendable) -> Field<Owner> {
+        Field(
+            "redirectUris",
+            path,
+            list,
+            "Redirect URIs of clients",
+            "Redirect URIs that are accepted with a client's authorization code. Compared byte for byte."
+        )
+    }
+
+    /// A list of URLs to which a browser may return after the dialog of a provider.
+    package static func afterLogin<Owner>(_ path: any WritableKeyPath<Owner, [String]> & Sendable) -> Field<Owner> {
+        Field(
+            "returnUrls",
+            path,
+            list,
+            "Return URLs",
+            """
+            Where a browser may return after a login through the server. Compared byte for byte. The first one is the \
+            default.
+            """
+        )
+    }
+
     /// The codec for a list of at most 20 redirect URLs.
-    package static let list = Codec.list(of: .text(rule), max: 20)
+    private static let list = Codec.list(of: .text(rule), max: 20)
 
     private static let rule = TextRule(
         "must be a complete URL, like https://app.example.com/done",

@@ -68,23 +68,8 @@ extension FacebookOptions {
                 "Maximum age of an ID token",
                 "How long after its issue an ID token is accepted."
             ),
-            Field(
-                "redirectUris",
-                \.redirectURIs,
-                RedirectTarget.list,
-                "Redirect URIs of clients",
-                "Redirect URIs that are accepted with a client's authorization code. Compared byte for byte."
-            ),
-            Field(
-                "returnUrls",
-                \.returnURLs,
-                RedirectTarget.list,
-                "Return URLs",
-                """
-                Where a browser may return after a login through the server. Compared byte for byte. The first one is \
-                the default.
-                """
-            ),
+            RedirectTarget.ofClients(\.redirectURIs),
+            RedirectTarget.afterLogin(\.returnURLs),
             Field(
                 "permissions",
                 \.permissions,
