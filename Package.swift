@@ -10,6 +10,7 @@ let strict: [SwiftSetting] = [
     .treatAllWarnings(as: .error),
 ]
 
+let asn1 = Target.Dependency.product(name: "SwiftASN1", package: "swift-asn1")
 let argumentParser = Target.Dependency.product(name: "ArgumentParser", package: "swift-argument-parser")
 let configuration = Target.Dependency.product(name: "Configuration", package: "swift-configuration")
 let collections = Target.Dependency.product(name: "DequeModule", package: "swift-collections")
@@ -35,6 +36,7 @@ let nioTLS = Target.Dependency.product(name: "NIOTLS", package: "swift-nio")
 let serviceLifecycle = Target.Dependency.product(name: "ServiceLifecycle", package: "swift-service-lifecycle")
 let tracing = Target.Dependency.product(name: "Tracing", package: "swift-distributed-tracing")
 let unixSignals = Target.Dependency.product(name: "UnixSignals", package: "swift-service-lifecycle")
+let x509 = Target.Dependency.product(name: "X509", package: "swift-certificates")
 
 /// What scripts/benchmark sets: the program that measures is built, which tests and service do without.
 let isMeasuring = Context.environment["FEDERATION_BENCHMARKS"] != nil
@@ -58,6 +60,8 @@ let package = Package(
     ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
+        .package(url: "https://github.com/apple/swift-asn1", from: "1.7.4"),
+        .package(url: "https://github.com/apple/swift-certificates", from: "1.21.1"),
         .package(url: "https://github.com/apple/swift-collections", from: "1.6.0"),
         .package(url: "https://github.com/apple/swift-configuration", from: "1.4.0", traits: []),
         .package(url: "https://github.com/apple/swift-crypto", from: "4.5.2"),
@@ -154,10 +158,23 @@ let package = Package(
             swiftSettings: strict
         ),
         .target(
+            name: "AuthorizationServers",
+            dependencies: ["Curl", "Description", "Domain", "Encodings", "Providers", crypto, nioLocks],
+            swiftSettings: strict
+        ),
+        .target(
+            name: "OAuth2",
+            dependencies: [
+                "AuthorizationServers", "Curl", "Description", "Domain", "Encodings", "Mapping", "Providers",
+            ],
+            resources: [.embedInCode("oauth2-presets.json")],
+            swiftSettings: strict
+        ),
+        .target(
             name: "OpenID",
             dependencies: [
-                "Curl", "Description", "Domain", "Encodings", "Mapping", "Providers", "SignedTokens", crypto, logging,
-                nioLocks,
+                "AuthorizationServers", "Curl", "Description", "Domain", "Encodings", "Mapping", "Providers",
+                "SignedTokens", crypto, logging, nioLocks,
             ],
             resources: [.embedInCode("presets.json")],
             swiftSettings: strict
@@ -205,8 +222,9 @@ let package = Package(
         .target(
             name: "Applications",
             dependencies: [
-                "Description", "Domain", "Encodings", "Limiting", "Mapping", "Providers", "Secrets", "Store",
-                crypto, logging, nioLocks,
+                "Description", "Domain", "Encodings", "Limiting", "Mapping", "Providers", "Secrets", "SignedTokens",
+                "Store",
+                asn1, crypto, cryptoExtras, logging, nioLocks, x509,
             ],
             swiftSettings: strict
         ),
@@ -230,7 +248,7 @@ let package = Package(
             name: "Accounts",
             dependencies: [
                 "Applications", "Domain", "Encodings", "Factors", "FormerSystems", "Limiting", "Logins", "Mapping",
-                "Messaging", "Passwords", "Providers", "Secrets", "Store", logging, nioLocks,
+                "Messaging", "Passwords", "Providers", "Secrets", "SignedTokens", "Store", logging, nioLocks,
             ],
             swiftSettings: strict
         ),
@@ -269,6 +287,7 @@ let package = Package(
             resources: [
                 .embedInCode("Assets/page.css"), .embedInCode("Assets/passkey.js"),
                 .embedInCode("Assets/handOver.js"), .embedInCode("Assets/lateHandOver.js"),
+                .embedInCode("Assets/relay.js"), .embedInCode("Assets/relayFrame.js"),
                 .embedInCode("Assets/en.txt"), .embedInCode("Assets/de.txt"),
             ],
             swiftSettings: strict
@@ -278,6 +297,15 @@ let package = Package(
             dependencies: [
                 "Accounts", "Applications", "Description", "Domain", "Encodings", "Factors", "HTTP", "Limiting",
                 "Logins", "Providers", "PublicAPI", httpTypes, hummingbird,
+            ],
+            swiftSettings: strict
+        ),
+        .target(
+            name: "Firebase",
+            dependencies: [
+                "Accounts", "Applications", "Description", "Domain", "Encodings", "Factors", "HTTP", "Limiting",
+                "Logins", "Messaging", "Pages", "Passwords", "Providers", "PublicAPI", "Secrets", crypto, httpTypes,
+                hummingbird, logging,
             ],
             swiftSettings: strict
         ),
@@ -322,10 +350,12 @@ let package = Package(
             name: "Server",
             dependencies: [
                 "Accounts", "Administration", "AdministrationAPI", "Applications", "Backendless", "CMalloc",
-                "Console", "Curl", "Description", "Domain", "Encodings", "Facebook", "FormerSystems", "HTTP", "Import",
-                "Limiting", "Logins", "Maintenance", "Mapping", "Messaging", "Observability", "OpenID", "Passwords",
-                "Postgres", "Providers", "PublicAPI", "Secrets", "Store", "Twitter", argumentParser, configuration,
-                httpTypes, hummingbird, logging, metrics, nioCore, nioLocks, nioPosix, serviceLifecycle, tracing,
+                "Console", "Curl", "Description", "Domain", "Encodings", "Facebook", "Firebase", "FormerSystems",
+                "HTTP", "Import",
+                "Limiting", "Logins", "Maintenance", "Mapping", "Messaging", "Observability", "OAuth2", "OpenID",
+                "Passwords", "Postgres", "Providers", "PublicAPI", "Secrets", "Store", "Twitter", argumentParser,
+                configuration, httpTypes, hummingbird, logging, metrics, nioCore, nioLocks, nioPosix, serviceLifecycle,
+                tracing,
                 unixSignals,
             ],
             swiftSettings: strict
@@ -360,7 +390,8 @@ let package = Package(
             name: "APITests",
             dependencies: [
                 "Accounts", "Administration", "AdministrationAPI", "Applications", "Backendless", "Curl",
-                "Description", "Domain", "EmbeddedFiles", "Encodings", "HTTP", "Limiting", "Logins", "Mapping",
+                "Description", "Domain", "EmbeddedFiles", "Encodings", "Firebase", "HTTP", "Limiting", "Logins",
+                "Mapping",
                 "Messaging", "Pages", "Postgres", "Providers", "PublicAPI", "Secrets", "Server", "Store",
                 "TestSupport", argumentParser, httpTypes, hummingbird, logging, nioCore, nioEmbedded, nioHTTP1,
                 nioHTTPTypes, nioLocks, serviceLifecycle,
@@ -451,9 +482,20 @@ let package = Package(
             swiftSettings: strict
         ),
         .testTarget(
+            name: "AuthorizationServersTests",
+            dependencies: ["AuthorizationServers", "Description", "Domain", "Encodings", "Providers"],
+            swiftSettings: strict
+        ),
+        .testTarget(
+            name: "FirebaseTests",
+            dependencies: ["Domain", "Encodings", "Firebase", httpTypes],
+            swiftSettings: strict
+        ),
+        .testTarget(
             name: "OpenIDTests",
             dependencies: [
-                "Curl", "Description", "Domain", "Encodings", "Mapping", "OpenID", "Providers", "SignedTokens", crypto,
+                "AuthorizationServers", "Curl", "Description", "Domain", "Encodings", "Mapping", "OpenID", "Providers",
+                "SignedTokens", crypto,
                 logging,
             ],
             swiftSettings: strict
@@ -483,9 +525,9 @@ let package = Package(
             name: "UseCaseTests",
             dependencies: [
                 "Accounts", "Administration", "Applications", "Curl", "Description", "Domain", "Encodings",
-                "Facebook", "Import", "Logins", "Maintenance", "Mapping", "Messaging", "OpenID", "Passwords",
-                "Postgres", "Providers", "Secrets", "SignedTokens", "Store", "TestSupport", "Twitter", crypto, logging,
-                nioLocks,
+                "AuthorizationServers", "Facebook", "Import", "Logins", "Maintenance", "Mapping", "Messaging", "OpenID",
+                "Passwords", "Postgres", "Providers", "Secrets", "SignedTokens", "Store", "TestSupport", "Twitter",
+                asn1, crypto, cryptoExtras, logging, nioLocks, x509,
             ],
             swiftSettings: strict
         ),
@@ -501,7 +543,7 @@ let package = Package(
             name: "ServerTests",
             dependencies: [
                 "Domain", "Encodings", "graph-simulator", "Server", "ServerTestSupport", "TestSupport",
-                argumentParser, crypto, nioCore, nioLocks, nioPosix, nioSSL,
+                argumentParser, crypto, cryptoExtras, nioCore, nioLocks, nioPosix, nioSSL,
             ],
             swiftSettings: strict
         ),

@@ -39,15 +39,15 @@ create table if not exists federation.schema_versions (
 do $body$
 begin
     if to_regprocedure('federation.schema_version()') is not null then
-        if federation.schema_version() > 16 then
-            raise exception 'the database has version % of the schema, newer than version 16 of this program: '
+        if federation.schema_version() > 17 then
+            raise exception 'the database has version % of the schema, newer than version 17 of this program: '
                 'use the newer program', federation.schema_version();
         end if;
     end if;
 end
 $body$;
 
-create or replace function federation.schema_version() returns integer language sql immutable as 'select 16';
+create or replace function federation.schema_version() returns integer language sql immutable as 'select 17';
 
 -- The next three functions add a column, an index or a trigger unless it exists. IF NOT EXISTS and OR REPLACE are
 -- avoided, since they lock the table before they check whether the object exists. Logins would wait for that lock, and
@@ -520,16 +520,16 @@ select federation.add_index('deletion_requests_call', 'on federation.deletion_re
 -- The user who requested the deletion of the account; NULL if a provider made the request, about an identity.
 select federation.add_column('federation.deletion_requests', 'object_id', 'uuid');
 
--- Keys that sign the tokens by which other services verify users (GET users/token). Each application has a key of its
--- own, so that no service accepts a token of another application. `secret` is the private key, encrypted by AES-256-GCM
--- with the master key secret_key_id. `retired` is the time at which another key replaced this one; NULL for the newest
--- key. A retired key still signs for some minutes, until the services that cache the public keys know the new key. It
--- is kept as long as a token that it signed may be valid.
+-- Keys that sign the tokens by which other services verify users (GET users/token). Each application has keys of its
+-- own, so that no service accepts a token of another application: one of each type (`kty`), which has its algorithm.
+-- `secret` is the private key, encrypted by AES-256-GCM with the master key secret_key_id. `retired` is the time at which
+-- another key of the type replaced this one; NULL for the newest key. A retired key still signs for some minutes, until
+-- the services that cache the public keys know the new key. It is kept as long as a token that it signed may be valid.
 create table if not exists federation.token_keys (
     id text collate "C" primary key check (id ~ '^[A-Za-z0-9_-]{16,43}$'),
     secret bytea not null,
     secret_key_id text not null,
-    -- The public key as a JWK (RFC 7517).
+    -- The public key as a JWK (RFC 7517), for RSA with a certificate (`x5c`).
     public_key jsonb not null,
     created timestamptz not null default now(),
     retired timestamptz
@@ -543,8 +543,25 @@ select federation.add_column(
 -- tokens until the services that cache the public keys know the application's own key.
 update federation.token_keys set retired = now() where application_id is null and retired is null;
 drop index if exists federation.token_keys_one_signs;
+drop index if exists federation.token_keys_one_signs_for_each;
 select federation.add_index(
-    'token_keys_one_signs_for_each', 'on federation.token_keys (application_id) where retired is null', 'unique index'
+    'token_keys_one_of_each_type_signs',
+    'on federation.token_keys (application_id, (public_key ->> ''kty'')) where retired is null',
+    'unique index'
+);
+
+-- The service accounts of an application: backends that administer its users with Firebase's Admin SDKs. A backend
+-- signs with its private key, which the service shows once and does not store. `id` names the key, and `email` the
+-- account, in what the backend signs.
+create table if not exists federation.service_accounts (
+    id text collate "C" primary key check (id ~ '^[0-9a-f]{40}$'),
+    application_id text collate "C" not null references federation.applications on delete cascade,
+    name text collate "C" not null,
+    email text collate "C" not null unique,
+    -- The public key as a JWK (RFC 7517).
+    public_key jsonb not null,
+    created timestamptz not null default now(),
+    unique (application_id, name)
 );
 
 -- The key by which banned identities are hashed. Such a hash stays when the user of the identity is erased. `secret` is
@@ -922,7 +939,8 @@ declare
     single_use_kinds constant text :=
         $$kind in ('nonce', 'state', 'loginCode', 'idToken', 'ended', 'banned', 'code', 'noChallenge', 'pendingSignIn')$$;
     email_proof_purposes constant text :=
-        $$purpose in ('passwordReset', 'confirmation', 'reversal', 'mergeReversal', 'claim')$$;
+        $$purpose in ('passwordReset', 'confirmation', 'reversal', 'mergeReversal', 'claim', $$
+        || $$'verification', 'newAddress')$$;
     -- The table that foreign keys to a user refer to; for an adopted table, with the column in parentheses.
     users text := format('%I.users', schema_name);
     added regclass;
@@ -1012,7 +1030,20 @@ begin
     -- `token_expires` is NULL if the token has no expiry or its expiry is unknown.
     perform federation.add_column(identities, 'token', 'bytea');
     perform federation.add_column(identities, 'token_key_id', 'text');
-    perform federation.add_column(identities, 'token_kind', $$text check (token_kind in ('access', 'id'))$$);
+    perform federation.add_column(
+        identities, 'token_kind', $$text check (token_kind in ('access', 'id', 'refresh'))$$
+    );
+    if (
+        select pg_get_constraintdef(oid) from pg_constraint
+        where conrelid = identities::regclass and conname = 'identities_token_kind_check'
+    ) not like '%refresh%' then
+        execute format(
+            $ddl$
+            alter table %s drop constraint identities_token_kind_check,
+                add constraint identities_token_kind_check check (token_kind in ('access', 'id', 'refresh'))$ddl$,
+            identities
+        );
+    end if;
     perform federation.add_column(identities, 'token_expires', 'timestamptz');
     -- `check_due` is the time at which the service next asks the provider whether the stored token is valid; NULL if
     -- the token is not checked. `checked` is the time of the last check, and `refreshed` is the time at which the
@@ -1020,6 +1051,9 @@ begin
     perform federation.add_column(identities, 'check_due', 'timestamptz');
     perform federation.add_column(identities, 'checked', 'timestamptz');
     perform federation.add_column(identities, 'refreshed', 'timestamptz');
+    -- While an instance sends a refresh token to the provider, the time at which this use ends at the latest; otherwise
+    -- NULL. A second use at the same time would look like theft to a provider that rotates refresh tokens.
+    perform federation.add_column(identities, 'refreshing', 'timestamptz');
     -- `revoked` is the time at which the app lost its access to the identity, as the provider reported; NULL while the
     -- app has access. `revoked_by` is the source of the report: deauthorize, webhook or check.
     perform federation.add_column(identities, 'revoked', 'timestamptz');
@@ -1082,6 +1116,14 @@ begin
     perform federation.add_column(sessions, 'provider', 'text collate "C"');
     perform federation.add_column(sessions, 'provider_app', 'text collate "C"');
     perform federation.add_column(sessions, 'subject', 'text collate "C"');
+    -- The SHA-256 of the id of the user's session at the provider. The provider ends that session by its id. The column
+    -- is NULL if the credential did not name the session.
+    perform federation.add_column(sessions, 'provider_session', 'bytea');
+    if to_regclass(format('%I.sessions_provider_session', schema_name)) is null then
+        execute format(
+            'create index sessions_provider_session on %s (provider_session) where provider_session is not null', sessions
+        );
+    end if;
 
     -- The time at which the user of the session last authenticated, by any credential. It is 1970 if a server requested
     -- the session, since the user presented no credential.
@@ -1095,6 +1137,39 @@ begin
     -- For a session of the account page: the token hash of the app's session beside which it was opened; NULL for every
     -- other session. A session of the account page does not count towards the application's maximum of sessions.
     perform federation.add_column(sessions, 'beside', 'bytea');
+
+    -- The claims that a server added to the signed tokens of a session that it had opened, as JSON text; NULL for none.
+    perform federation.add_column(sessions, 'claims', 'text');
+
+    -- The refresh tokens of clients that get short-lived tokens of a session. A refresh token is the id of its family and
+    -- a secret; each use replaces the secret. `current` and `former` are the SHA-256 of the secret and of the one before
+    -- it. The secret is the SHA-256 of the former secret and of `nonce`, so a client that repeats its request gets the
+    -- same one. A family whose token was used twice, and later than at once, ends with its session.
+    execute format($ddl$
+        create table if not exists %1$I.refresh_tokens (
+            family bytea primary key check (octet_length(family) = 16),
+            session bytea not null references %1$I.sessions on delete cascade,
+            current bytea not null check (octet_length(current) = 32),
+            former bytea,
+            nonce bytea,
+            rotated timestamptz not null default now()
+        )$ddl$, schema_name);
+    if to_regclass(format('%I.refresh_tokens_session', schema_name)) is null then
+        execute format('create index refresh_tokens_session on %I.refresh_tokens (session)', schema_name);
+    end if;
+    -- The time at which a replaced token was first used too late, since the last regular use; NULL if none was.
+    perform federation.add_column(format('%I.refresh_tokens', schema_name), 'suspected', 'timestamptz');
+
+    -- What Firebase clients know of a user beyond the properties: the uid, if it is not the object id, and the custom
+    -- claims, as the JSON text that an administrator set. An administrator has ended the sessions that were opened
+    -- before `valid_since`; NULL if there was no such time.
+    execute format($ddl$
+        create table if not exists %1$I.firebase_users (
+            object_id uuid primary key references %2$s on delete cascade,
+            uid text collate "C" unique check (octet_length(uid) between 1 and 128),
+            claims text
+        )$ddl$, schema_name, users);
+    perform federation.add_column(format('%I.firebase_users', schema_name), 'valid_since', 'timestamptz');
 
     -- The passwords of users who have one. `login` is the normalized login name. `hash` is the password hash with its
     -- parameters, as libargon2 or, for an imported user, another system wrote it. The hash is encrypted by AES-256-GCM
@@ -1131,9 +1206,9 @@ begin
     end if;
 
     -- Links in mails. `token_hash` is the SHA-256 of the link's token. A user who presents the token reads the mail of
-    -- the address `email`. A link is single-use, and valid only while the user still has that address. Two kinds of
+    -- the address `email`. A link is single-use, and valid only while the user still has that address. Three kinds of
     -- links are valid whatever address the user has by then: `reversal` reverses all changes of the account since the
-    -- time `created`, and `mergeReversal` undoes a merge.
+    -- time `created`, `mergeReversal` undoes a merge, and `newAddress` gives the user the address `email`.
     execute format($ddl$
         create table if not exists %1$I.email_proofs (
             token_hash bytea primary key check (octet_length(token_hash) = 32),
@@ -1148,7 +1223,7 @@ begin
     if (
         select pg_get_constraintdef(oid) from pg_constraint
         where conrelid = format('%I.email_proofs', schema_name)::regclass and conname = 'email_proofs_purpose_check'
-    ) not like '%mergeReversal%' then
+    ) not like '%newAddress%' then
         execute format(
             'alter table %I.email_proofs drop constraint email_proofs_purpose_check, add constraint email_proofs_purpose_check check (%s)',
             schema_name, email_proof_purposes
@@ -1448,7 +1523,7 @@ begin
         for attempt in 1..20 loop
             perform set_config('client_min_messages', 'warning', true), set_config('lock_timeout', '60s', true);
             perform pg_advisory_xact_lock(hashtextextended('federation schema', 0));
-            if federation.schema_version() <> 16 then
+            if federation.schema_version() <> 17 then
                 raise exception 'another program has migrated to another version meanwhile: '
                     'migrate with the newest program';
             end if;
@@ -1486,7 +1561,7 @@ set local lock_timeout = '60s';
 select pg_advisory_xact_lock(hashtextextended('federation schema', 0));
 do $body$
 begin
-    if federation.schema_version() <> 16 then
+    if federation.schema_version() <> 17 then
         raise exception 'another program has migrated to another version meanwhile: migrate with the newest program';
     end if;
 end
@@ -1611,7 +1686,7 @@ end
 $body$;
 
 insert into federation.schema_versions (version)
-values (1), (2), (3), (4), (5), (6), (7), (8), (9), (10), (11), (12), (13), (14), (15), (16)
+values (1), (2), (3), (4), (5), (6), (7), (8), (9), (10), (11), (12), (13), (14), (15), (16), (17)
 on conflict do nothing;
 
 commit;

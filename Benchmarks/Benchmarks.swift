@@ -20,6 +20,7 @@ struct Benchmarks: AsyncParsableCommand {
         abstract: "Measures the release build; call it through scripts/benchmark.",
         subcommands: [
             LoginCommand.self, LimitedLoginCommand.self, FreshCommand.self, ApplicationsCommand.self,
+            FirebaseCommand.self,
             MaintenanceCommand.self, PasswordsCommand.self, QueryCommand.self, ImportCommand.self, FactorsCommand.self,
             OverloadCommand.self, SessionCommand.self, UsersCommand.self, InstancesCommand.self, StartCommand.self,
             PoolCommand.self, CitusCommand.self, ConsoleCommand.self, FloorCommand.self,

@@ -27,7 +27,12 @@ struct LimitedLoginCommand: AsyncParsableCommand {
         let control = HTTPClient(port: setting.controlPort)
         _ = try await People.make(people, control: control)
         let tokens = try await People.idTokens(logins * (rounds + 1), of: people, control: control)
-        let service = try await Programs.startService(setting)
+        let issued = try await People.issuerTokens(logins * (rounds + 1), of: people, setting, control: control)
+        let service = try await Programs.startService(
+            setting,
+            document: setting.documentWithIssuer(),
+            ["FEDERATION_OAUTH_PRIVATE_SERVERS": "allow"]
+        )
         let floor = try await Programs.startFloor(tokens, of: .idToken)
         var programs = [("service", service.process, service.client.port), ("floor", floor.process, floor.port)]
         if let program = former.former {
@@ -38,11 +43,14 @@ struct LimitedLoginCommand: AsyncParsableCommand {
         }
         // Each program has a database of its own, so each program accepts every token once.
         let requests = tokens.logins(as: "idToken")
+        let issuerRequests = issued.issuerLogins()
         func targets(_ round: Int) -> [Target] {
-            let requests = Array(requests[(round * logins)..<((round + 1) * logins)])
-            return programs.map { name, process, port in
-                Target(name: name, process: process, load: Load(port: port, requests: requests))
+            let turn = (round * logins)..<((round + 1) * logins)
+            let limited = programs.map { name, process, port in
+                Target(name: name, process: process, load: Load(port: port, requests: Array(requests[turn])))
             }
+            let load = Load(port: service.client.port, requests: Array(issuerRequests[turn]))
+            return limited + [Target(name: "issuer", process: service.process, load: load)]
         }
         let report = Report()
         for target in targets(0) { try target.check(await target.load.once(connections: connections)) }
@@ -57,11 +65,16 @@ struct LimitedLoginCommand: AsyncParsableCommand {
             }
         }
         let what = "Logins by ID tokens; \(connections) connections; \(rounds) rounds of \(logins) logins"
-        report.costs(what, costs, order: ["floor", "service", "former"])
+        report.costs(what, costs, order: ["floor", "service", "issuer", "former"])
         report.aim(
             "CPU of a Limited Login over the floor",
             costs.ratios(of: "service", to: "floor", \.process),
             atMost: 1.30
+        )
+        report.aim(
+            "CPU of a login by an issuer's ID token over Limited Login",
+            costs.ratios(of: "issuer", to: "service", \.process),
+            atMost: 1.05
         )
         report.calls(try await Self.requests(control) - asked)
         _ = try await service.process.terminate()

@@ -57,6 +57,38 @@ struct People: Codable {
         }
     }
 
+    /// Creates single-use ID tokens of a simulated issuer, `staff`, for that many users in turns.
+    ///
+    /// They have the claims of the tokens of Limited Login.
+    static func issuerTokens(
+        _ count: Int,
+        of people: Int,
+        _ setting: Setting,
+        control: HTTPClient
+    ) async throws -> People {
+        let issuer = #"{"clients": {"web": "\#(Setting.appSecret)"}}"#
+        _ = try await send("PUT", "/openid/issuers/staff", issuer, to: control)
+        return try await control.withConnection { connection in
+            var tokens: [String] = []
+            tokens.reserveCapacity(count)
+            for number in 0..<count {
+                let person = number % people
+                let wish = """
+                    {"issuer": "staff", "origin": "\(setting.graphURL)", "client": "web", "claims": {
+                      "sub": "\(subject(person))", "jti": "\(number)", "email": "person\(person)@example.com",
+                      "name": "Given\(person) Family\(person)", "given_name": "Given\(person)",
+                      "family_name": "Family\(person)", "birthdate": "1990-05-17", "age_range": {"min": 21},
+                      "gender": "Female", "location": {"id": "1", "name": "Berlin, Germany"},
+                      "picture": "https://example.com/pictures/\(person).jpg"}}
+                    """
+                let reply = try await connection.send("POST", "/openid/tokens", body: Array(wish.utf8))
+                guard reply.status == 201 else { throw ControlRefused(path: "/openid/tokens", reply: reply.text) }
+                tokens.append(try JSONDecoder().decode(Minted.self, from: Data(reply.body)).token)
+            }
+            return People(tokens: tokens)
+        }
+    }
+
     private struct Minted: Codable {
         let token: String
     }
@@ -91,6 +123,19 @@ struct People: Codable {
         tokens.map { Self.login($0, as: member, to: Setting.application) }
     }
 
+    /// Returns a login request at the simulated issuer for each token.
+    func issuerLogins() -> [[UInt8]] {
+        tokens.map {
+            Self.login(
+                $0,
+                as: "idToken",
+                to: Setting.application,
+                at: "users/social/staff/login",
+                mapping: Setting.issuerMapping
+            )
+        }
+    }
+
     /// Returns login requests of the users in turns, to the applications in turns.
     ///
     /// Each user logs in to as many applications as there are turns for.
@@ -101,10 +146,16 @@ struct People: Codable {
         }
     }
 
-    private static func login(_ token: String, as member: String, to application: String) -> [UInt8] {
-        let body = #"{"\#(member)":"\#(token)","fieldsMapping":\#(Setting.clientMapping)}"#
+    private static func login(
+        _ token: String,
+        as member: String,
+        to application: String,
+        at path: String = "users/loginWithFacebook",
+        mapping: String = Setting.clientMapping
+    ) -> [UInt8] {
+        let body = #"{"\#(member)":"\#(token)","fieldsMapping":\#(mapping)}"#
         let head = """
-            POST /\(application)/\(Setting.apiKey)/users/loginWithFacebook HTTP/1.1\r
+            POST /\(application)/\(Setting.apiKey)/\(path) HTTP/1.1\r
             Host: 127.0.0.1\r
             Content-Type: application/json\r
             Content-Length: \(body.utf8.count)\r

@@ -59,6 +59,30 @@ struct Setting {
     /// The mapping that every client sends with its token.
     static let clientMapping = #"{"first_name":"givenName","picture.data.url":"avatar","email":"email"}"#
 
+    /// Returns the document with a provider for a simulated issuer of OpenID Connect, whose mapping is as long.
+    func documentWithIssuer() -> String {
+        Self.document.replacing(
+            #""providers": {"#,
+            with: #"""
+                "providers": {"staff": {"kind": "oidc", "issuer": "\#(graphURL)/oidc/staff",
+                  "apps": [{"clientId": "web", "clientSecret": {"env": "BENCHMARK_APP_SECRET"}}]},
+                """#
+        ).replacing(
+            #""mapping": {"#,
+            with: #"""
+                "mapping": {"staff": [{"from": "email", "to": "email"},
+                  {"from": "name", "to": "name", "sync": "untilEdited"},
+                  {"from": "family_name", "to": "familyName", "sync": "ifEmpty"},
+                  {"from": "birthdate", "to": "birthday", "sync": "firstLogin"}, {"from": "age_range.min", "to": "ageFrom"},
+                  {"from": "location.name", "to": "city"}, {"from": "gender", "to": "gender", "transform": "lowercase"},
+                  {"from": "Hello {given_name} {family_name}", "to": "greeting"}],
+                """#
+        )
+    }
+
+    /// The mapping that a client sends with an ID token of the simulated issuer.
+    static let issuerMapping = #"{"given_name":"givenName","picture":"avatar","email":"email"}"#
+
     /// Returns the document of one of many applications, which differ only in their ids.
     static func document(of application: String) -> String {
         document.replacing(

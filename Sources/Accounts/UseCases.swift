@@ -18,6 +18,7 @@ package struct UseCases: Sendable {
     package let dialogFactors: DialogFactors
     package let passwordLogins: PasswordLogins
     package let serverLogin: ServerLogin
+    package let backendLogins: BackendLogins
     package let nonces: Nonces
     package let reverseAuthorization: ReverseAuthorization
     package let linking: Linking
@@ -27,6 +28,7 @@ package struct UseCases: Sendable {
     package let sessions: Sessions
     package let accountLinks: AccountLinks
     package let tokens: TokenIssuer
+    package let refreshTokens: RefreshTokens
     package let providerTokens: ProviderTokens
     // Accounts.
     package let registrations: Registrations
@@ -35,6 +37,8 @@ package struct UseCases: Sendable {
     package let accountDeletions: AccountDeletions
     package let collection: UserCollection
     package let roles: Roles
+    package let serviceAccounts: ServiceAccounts
+    package let backendAccounts: BackendAccounts
     package let reauthentication: Reauthentication
     package let passwordReset: PasswordReset
     package let confirmation: EmailConfirmation
@@ -42,10 +46,12 @@ package struct UseCases: Sendable {
     package let merges: AccountMerges
     package let ownMerges: OwnMerges
     package let claims: MailedClaims
+    package let addressVerification: AddressVerification
+    package let mailedLogins: MailedLogins
     // Callbacks of providers.
     package let deauthorizations: Deauthorizations
     package let deletions: DeletionRequests
-    package let webhooks: PermissionWebhooks
+    package let webhooks: ProviderWebhooks
 
     /// The address at which browsers and clients reach the public listener.
     package let address: PublicAddress
@@ -287,6 +293,7 @@ package struct UseCases: Sendable {
             clock: clock,
             random: random
         )
+        refreshTokens = RefreshTokens(store: store, directory: directory, limits: limits, random: random)
         providerTokens = ProviderTokens(
             store: store,
             directory: directory,
@@ -381,6 +388,32 @@ package struct UseCases: Sendable {
             limits: limits,
             random: random
         )
+        addressVerification = AddressVerification(
+            store: store,
+            directory: directory,
+            sessions: sessions,
+            reauthentication: reauthentication,
+            links: links,
+            notices: notices,
+            events: events,
+            limits: limits
+        )
+        mailedLogins = MailedLogins(
+            store: store,
+            masterKeys: masterKeys,
+            directory: directory,
+            sessions: sessions,
+            verifier: verifier,
+            reauthentication: reauthentication,
+            passwordLogins: passwordLogins,
+            registrations: registrations,
+            links: links,
+            notices: notices,
+            revoker: revoker,
+            log: log,
+            limits: limits,
+            clock: clock
+        )
         collection = UserCollection(
             store: store,
             searches: UserSearches(store: searches ?? store, limits: limits.searches, logger: logger),
@@ -423,6 +456,22 @@ package struct UseCases: Sendable {
             limits: limits
         )
         roles = Roles(store: store, sessions: sessions)
+        serviceAccounts = ServiceAccounts(
+            store: store,
+            directory: directory,
+            masterKeys: masterKeys,
+            address: address,
+            clock: clock
+        )
+        backendLogins = BackendLogins(store: store, serverLogin: serverLogin, records: otherRecords)
+        backendAccounts = BackendAccounts(
+            store: store,
+            accountUpdate: accountUpdate,
+            roles: roles,
+            notices: notices,
+            revoker: revoker,
+            banKey: banKey
+        )
 
         // Callbacks of providers.
         deauthorizations = Deauthorizations(store: store)
@@ -432,6 +481,6 @@ package struct UseCases: Sendable {
             clock: clock,
             random: random
         )
-        webhooks = PermissionWebhooks(store: store)
+        webhooks = ProviderWebhooks(store: store)
     }
 }

@@ -26,6 +26,7 @@ package import Store
 package struct Administration: Sendable {
     package let applications: ApplicationAdministration
     package let keys: KeyAdministration
+    package let serviceAccounts: ServiceAccountAdministration
     package let providers: ProviderAdministration
     package let properties: PropertyAdministration
     package let adoptions: AdoptionAdministration
@@ -130,6 +131,12 @@ package struct Administration: Sendable {
             kinds: kinds,
             masterKeys: masterKeys,
             clock: clock,
+            changes: changes
+        )
+        serviceAccounts = ServiceAccountAdministration(
+            store: store,
+            address: publicAddress,
+            random: random,
             changes: changes
         )
         properties = PropertyAdministration(kinds: kinds, changes: changes)

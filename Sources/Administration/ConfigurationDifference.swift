@@ -255,7 +255,7 @@ extension ConfigurationDifference {
             problems.add(apps, "must be at most \(DesiredApplication.maxApps)")
             return
         }
-        if provider.enabled && provider.apps.isEmpty {
+        if provider.enabled && provider.apps.isEmpty && kind.needsApp(provider.options) {
             problems.add(
                 apps,
                 "must list an app, or enabled must be false: without app id and secret no token is accepted"
@@ -267,7 +267,13 @@ extension ConfigurationDifference {
             } else if case .unchanged = app.secret,
                 stored?.apps.contains(where: { $0.id == app.id }) != true
             {
-                problems.add(apps / index / kind.appTerms.secret, "is required: none is stored for this app")
+                problems.add(
+                    apps / index / kind.appTerms.secret,
+                    """
+                    is required: none is stored for this app. Only a document for `federation apply` may have \
+                    {"env": …}
+                    """
+                )
             }
         }
     }

@@ -79,6 +79,7 @@ package struct DocumentAdministration: Sendable {
         let columns = try await store.liveColumns(ofSchema: stored?.schema ?? document.schema, of: stored)
         let plan = try plan(document, stored, columns, environment)
         try await store.refuseTakenHostNames(document.settings.hostNames, of: document.id)
+        try await store.refuseTakenProject(document.settings.firebase.projectID, of: document.id)
         if let stored {
             try await store.refuseIdentityChange(to: SettingsDocument.document(of: document.settings), of: stored)
         }

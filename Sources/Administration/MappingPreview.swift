@@ -163,8 +163,8 @@ package struct MappingPreviews: Sendable {
         var search = UserListing()
         search.subject = identity.subject.text
         // The same subject may belong to other users, at other apps and providers.
-        for user in try await store.users(matching: search, of: application, after: nil, limit: 100) {
-            guard let found = try await store.storedUser(user.objectID, of: application) else { continue }
+        for listed in try await store.users(matching: search, of: application, after: nil, limit: 100) {
+            guard let found = try await store.storedUser(listed.user.objectID, of: application) else { continue }
             let isSame = found.identities.contains {
                 $0.provider.hasSameBytes(as: identity.provider.text) && $0.app.hasSameBytes(as: identity.app.text)
                     && $0.subject.hasSameBytes(as: identity.subject.text)

@@ -10,14 +10,24 @@ import Store
 extension ProviderAdministration {
     /// Checks every app's id and secret, and the fields that the mapping reads, at the provider.
     ///
-    /// The result is `{"apps": [{"appId", "ok", "name"?, "problem"?, "reason"?, "answeredVersion"?}], "problems":
-    /// [text], "warnings": [text]}`.
-    ///
+    /// - Parameters:
+    ///   - provider: The provider.
+    ///   - application: The application.
+    ///   - redirectURIs: Redirect URIs with which dialogs should open, besides those on the application's host names.
+    /// - Returns: `{"apps": [{"appId", "ok", "name"?, "problem"?, "reason"?, "answeredVersion"?}], "problems": [text],
+    ///   "warnings": [text]}`.
     /// - Throws: `not_found` when the provider is not configured.
-    package func check(_ provider: ProviderName, of application: String) async throws(Failure) -> JSONValue {
+    package func check(
+        _ provider: ProviderName,
+        of application: String,
+        redirectURIs: [String] = []
+    ) async throws(Failure) -> JSONValue {
         let stored = try await changes.existing(application)
         let (kind, settings) = try stored.configured(provider, kinds)
-        let value = self.provider(settings, named: provider, of: kind, application: stored.id)
+        let loaded = LoadedApplication(stored, masterKeys: masterKeys, kinds: kinds)
+        let value =
+            loaded.configured(provider)
+            ?? self.provider(settings, named: provider, of: kind, application: stored.id)
         let verdicts = await withTaskGroup(of: (Int, AppVerdict).self) { group in
             var verdicts = [AppVerdict](repeating: AppVerdict(), count: settings.apps.count)
             for (index, app) in settings.apps.enumerated() {
@@ -27,7 +37,7 @@ extension ProviderAdministration {
             for await (index, verdict) in group { verdicts[index] = verdict }
             return verdicts
         }
-        let apps = zip(settings.apps, verdicts).map { app, verdict in verdict.json(of: app.id, as: kind.appTerms) }
+        var apps = zip(settings.apps, verdicts).map { app, verdict in verdict.json(of: app.id, as: kind.appTerms) }
         var warnings = warnings(about: settings, named: provider, of: kind, application: stored.id)
         if !(value is any AppChecking) {
             warnings.append(
@@ -35,7 +45,13 @@ extension ProviderAdministration {
             )
         }
         warnings += verdicts.flatMap(\.warnings)
-        let loaded = LoadedApplication(stored, masterKeys: masterKeys, kinds: kinds)
+        for app in value?.apps ?? [] where !settings.apps.contains(where: { $0.id == app.id }) {
+            guard let checking = value as? any AppChecking else { break }
+            let verdict = await checking.check(app, deadline: .now + Administration.providerTimeout)
+            apps.append(verdict.json(of: app.id, as: kind.appTerms))
+        }
+        let hosts = loaded.application.settings.hostNames.map { "https://\($0)/api/users/oauth/\(provider)/authorize" }
+        warnings += await dialogWarnings(of: value, with: redirectURIs + hosts)
         var problems: [String] = []
         if let mapping = stored.mappings[provider]?.document, let configured = loaded.configured(provider),
             case .asked(let found) = await store.check(fieldsOf: mapping, at: configured, in: stored.place)
@@ -49,6 +65,19 @@ extension ProviderAdministration {
     }
 
     private static let checksAtOnce = 8
+
+    /// Returns warnings about redirect URIs that the provider does not accept for the app of its dialogs.
+    private func dialogWarnings(of provider: (any Provider)?, with redirectURIs: [String]) async -> [String] {
+        guard let checking = provider as? any DialogChecking, let app = checking.apps.first else { return [] }
+        var warnings: [String] = []
+        for redirectURI in redirectURIs.prefix(Self.checksAtOnce) {
+            let deadline = ContinuousClock.now + Administration.providerTimeout
+            if let warning = await checking.warning(about: redirectURI, of: app, deadline: deadline) {
+                warnings.append(warning)
+            }
+        }
+        return warnings
+    }
 
     private func verdict(
         on app: StoredApplication.App,

@@ -14,14 +14,16 @@ package struct TokenKeyRotation: Sendable {
 
     /// Returns the keys of signed tokens, the newest first.
     ///
-    /// The shape is `{"items": [{"id", "application", "created", "retired", "signs", "published", "keyId"}]}`.
+    /// The shape is
+    /// `{"items": [{"id", "application", "algorithm", "created", "retired", "signs", "published", "keyId"}]}`.
     /// `application` is null for a key from the time when all applications shared one key.
     package func list() async throws(Failure) -> JSONValue {
         let keys = try await store.tokenKeys()
         let published = Set(TokenKeyRing.published(among: keys).map(\.id))
         let signing = Set(
-            Set(keys.map(\.application)).compactMap { application in
-                TokenKeyRing.signing(among: keys.filter { $0.application == nil || $0.application == application })?.id
+            Set(keys.map(\.application)).flatMap { application in
+                let own = keys.filter { $0.application == nil || $0.application == application }
+                return TokenAlgorithm.allCases.compactMap { TokenKeyRing.signing(among: own, by: $0)?.id }
             }
         )
         return .object([
@@ -30,6 +32,7 @@ package struct TokenKeyRotation: Sendable {
                     .object([
                         "id": .string(key.id),
                         "application": key.application.map { .string($0.text) } ?? .null,
+                        "algorithm": .string(key.algorithm.rawValue),
                         "created": .integer(key.created),
                         "retired": key.retired.map(JSONValue.integer) ?? .null,
                         "signs": .bool(signing.contains(key.id)), "published": .bool(published.contains(key.id)),
@@ -49,10 +52,10 @@ package struct TokenKeyRotation: Sendable {
     ///
     /// - Parameters:
     ///   - document: `{"application"?, "atOnce"?}`. Without an application, each application that issues signed tokens
-    ///     or has a key gets a new key. `atOnce` removes all former keys, and so invalidates the tokens that they
-    ///     signed.
+    ///     or has a key gets new keys: one for each algorithm of its keys, and for ES256 if it has no key. `atOnce`
+    ///     removes all former keys, and so invalidates the tokens that they signed.
     ///   - actor: The operator.
-    /// - Returns: `{"atOnce", "items": [{"application", "id", "signsInSeconds"}]}`.
+    /// - Returns: `{"atOnce", "items": [{"application", "algorithm", "id", "signsInSeconds"}]}`.
     /// - Throws: `document_invalid`, `store_unavailable` and similar errors. Keys that were replaced before an error
     ///   stay replaced.
     package func rotate(_ document: JSONValue, by actor: ChangeAuthor) async throws(Failure) -> JSONValue {
@@ -81,20 +84,25 @@ package struct TokenKeyRotation: Sendable {
         defer { directory?.tokenKeys.forget() }
         var items: [JSONValue] = []
         for application in applications {
-            let key = TokenKey()
-            try await store.rotateTokenKeys(
-                to: key.stored(for: application, under: masterKeys),
-                atOnce: atOnce,
-                keptSeconds: Int64(TokenKeyRing.keptSeconds),
-                by: actor
-            )
-            let signsAtOnce = TokenKeyRing.signing(among: try await store.tokenKeys(of: application))?.id == key.id
-            items.append(
-                .object([
-                    "application": .string(application.text), "id": .string(key.id),
-                    "signsInSeconds": .integer(signsAtOnce ? 0 : Int64(TokenKeyRing.overlapSeconds)),
-                ])
-            )
+            let used = Set(try await store.tokenKeys(of: application).map(\.algorithm))
+            for algorithm in used.isEmpty ? [.es256] : TokenAlgorithm.allCases.filter(used.contains) {
+                let key = try TokenKey(algorithm)
+                try await store.rotateTokenKeys(
+                    to: key.stored(for: application, under: masterKeys),
+                    atOnce: atOnce,
+                    keptSeconds: Int64(TokenKeyRing.storedSeconds(of: algorithm)),
+                    by: actor
+                )
+                let keys = try await store.tokenKeys(of: application)
+                let signsAtOnce = TokenKeyRing.signing(among: keys, by: algorithm)?.id == key.id
+                items.append(
+                    .object([
+                        "application": .string(application.text), "algorithm": .string(algorithm.rawValue),
+                        "id": .string(key.id),
+                        "signsInSeconds": .integer(signsAtOnce ? 0 : Int64(TokenKeyRing.overlapSeconds)),
+                    ])
+                )
+            }
         }
         return .object(["atOnce": .bool(atOnce), "items": .array(items)])
     }

@@ -26,9 +26,9 @@ package struct UserAdministration: Sendable {
 
     /// Returns a page of users.
     ///
-    /// Each has the members that clients see, and `emailVerified`. The audit log records the criteria of the search
-    /// without their values, and the number of users found. If the search finds one user, the audit log also records
-    /// that user.
+    /// Each user has the members that clients see, `emailVerified`, and `firebaseUid` if there is a uid. The audit log
+    /// records the criteria of the search without their values, and the number of users found. If the search finds one
+    /// user, the audit log also records that user.
     package func list(
         of application: String,
         matching wanted: UserSearch,
@@ -42,16 +42,32 @@ package struct UserAdministration: Sendable {
             guard let id = ObjectID(cursor) else { throw .badCursor }
             after = id
         }
-        let users = try await store.users(matching: search, of: owner, after: after, limit: page.limit + 1)
+        let users = try await users(matching: search, uid: wanted.firebaseUID, of: owner, after, page.limit + 1)
         let count = min(users.count, page.limit)
         try await store.recordReading(
             .search,
-            of: count == 1 ? users.first?.objectID : nil,
+            of: count == 1 ? users.first?.user.objectID : nil,
             ["by": .array(wanted.filters.map(JSONValue.string)), "found": .integer(Int64(count))],
             in: owner.id,
             by: actor
         )
-        return page.page(of: users, cursor: \.objectID.description, \.operatorJSON)
+        return page.page(of: users, cursor: \.user.objectID.description, \.operatorJSON)
+    }
+
+    private func users(
+        matching search: UserListing,
+        uid: String?,
+        of owner: Application,
+        _ after: ObjectID?,
+        _ limit: Int
+    ) async throws(Failure) -> [ListedUser] {
+        var search = search
+        if let uid {
+            let found = try await store.user(ofUID: uid, in: owner)
+            guard let found, search.objectID ?? found == found else { return [] }
+            search.objectID = found
+        }
+        return try await store.users(matching: search, of: owner, after: after, limit: limit)
     }
 
     /// Finds groups of users who share values, and may be the same human.
@@ -114,9 +130,10 @@ package struct UserAdministration: Sendable {
     ///
     /// The shape is `{"user": {…}, "identities": [{"provider", "appId", "subject", "created", "lastUsed",
     /// "grantedScopes", "declinedScopes", "dataAccessExpires", "revoked", "revokedBy", "tokenKept", "tokenExpires",
-    /// "checked"}], "password": {"login", "changed"} or `null`, "roles": [name], "sessions": [{"id", "created",
-    /// "lastSeen", "expires", "source", "userAgent"}], "factors": [{"id", "kind", "label", "hint"?, "codesLeft"?,
-    /// "created", "lastUsed"}]}`, with the newest 1,000 sessions.
+    /// "checked"}], "password": {"login", "changed"} or `null`, "roles": [name], "firebaseUid": text
+    /// or `null`, "firebaseClaims": {…} or `null`, "sessions": [{"id", "created", "lastSeen", "expires", "source",
+    /// "userAgent"}], "factors": [{"id", "kind", "label", "hint"?, "codesLeft"?, "created", "lastUsed"}]}`, with the
+    /// newest 1,000 sessions.
     package func read(_ id: String, of application: String, by actor: ChangeAuthor) async throws(Failure) -> Resource {
         let owner = try await owner(application)
         let stored = try await storedUser(id, of: owner)
@@ -256,29 +273,25 @@ package struct UserAdministration: Sendable {
         guard stored.user.status != .disabled else {
             throw Failure(.conflict, "This user is disabled. Enable the user first.")
         }
-        let identities = try await store.keptIdentities(of: stored.user.objectID, in: owner)
-            .filter { $0.token.kind == .access }
-        guard !identities.isEmpty else {
-            throw Failure(
-                .conflict,
-                """
-                No access token is stored for this user. Turn on the provider's option keepTokens to store those of \
-                later logins.
-                """
-            )
+        func kept() async throws(Failure) -> [KeptIdentity] {
+            try await store.keptIdentities(of: stored.user.objectID, in: owner).filter { $0.token.kind != .id }
         }
+        let identities = try await kept()
+        guard !identities.isEmpty else { throw Self.noKeptToken }
         try await store.recordRefresh(of: stored.user.objectID, in: owner.id, by: actor)
         let check = TokenCheck(store: store, masterKeys: masterKeys, clock: clock)
         var refusal: Failure?
         var isRefreshed = false
         for identity in identities {
             do throws(Failure) {
-                let reading = try await check.read(
-                    identity,
-                    of: loaded,
-                    deadline: .now + Administration.providerTimeout
-                )
-                _ = try await check.write(reading, of: identity, in: loaded).get()
+                let reading = try await check.read(of: loaded, deadline: .now + Administration.providerTimeout) {
+                    () throws(Failure) in
+                    guard let current = try await kept().first(where: { $0.key == identity.key }) else {
+                        throw Self.noKeptToken
+                    }
+                    return current
+                }
+                _ = try await check.write(reading, in: loaded).get()
                 isRefreshed = true
             } catch {
                 refusal = refusal ?? error
@@ -287,6 +300,14 @@ package struct UserAdministration: Sendable {
         if let refusal, !isRefreshed { throw refusal }
         return await resource(try await storedUser(id, of: owner), of: owner)
     }
+
+    private static let noKeptToken = Failure(
+        .conflict,
+        """
+        No access token is stored for this user. Turn on the provider's option keepTokens to store those of later \
+        logins.
+        """
+    )
 
     /// Returns all stored data of a user, in order to give them to the user.
     ///

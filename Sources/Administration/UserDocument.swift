@@ -5,7 +5,8 @@ package import Store
 
 /// Writes a user as JSON for operators, and computes the entity tag.
 extension StoredUser {
-    /// Returns the user as operators see it: `{"user", "identities", "password", "roles", "sessions", "factors"}`.
+    /// Returns the user as operators see it: `{"user", "identities", "password", "roles", "firebaseUid",
+    /// "firebaseClaims", "sessions", "factors"}`.
     ///
     /// The entity tag depends only on the status and the identities. The other values can change by logins and by the
     /// user's own requests. Such a change must not make an operator's request fail.
@@ -49,9 +50,22 @@ extension StoredUser {
             "identities": .array(identities.map(JSONValue.object)),
             "password": password.map(\.json) ?? .null,
             "roles": .array(roles.map(JSONValue.string)),
+            "firebaseUid": uid.map(JSONValue.string) ?? .null,
+            "firebaseClaims": claims.flatMap(CustomClaims.json).map(JSONValue.object) ?? .null,
             "sessions": .array(sessions.map(\.json)),
             "factors": .array(factors.map(JSONValue.object)),
         ]
+    }
+}
+
+extension ListedUser {
+    /// The user as `User.operatorJSON`, with the member `firebaseUid` if there is a uid and no property has that name.
+    var operatorJSON: JSONValue {
+        guard let uid, case .object(var object) = user.operatorJSON, object["firebaseUid"] == nil else {
+            return user.operatorJSON
+        }
+        object.append("firebaseUid", .string(uid))
+        return .object(object)
     }
 }
 

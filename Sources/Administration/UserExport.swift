@@ -111,8 +111,11 @@ private struct ExportColumns {
     /// Readers of an export trust such members. A property with the same name goes into the member `properties`, since
     /// clients can write properties.
     private static func isOurs(_ name: String) -> Bool {
-        ["emailVerified", "login", "roles", "passwordHash", "identities", "properties"]
-            .contains { $0.hasSameBytes(as: name) }
+        [
+            "emailVerified", "login", "roles", "firebaseUid", "firebaseClaims", "passwordHash", "identities",
+            "properties",
+        ]
+        .contains { $0.hasSameBytes(as: name) }
     }
 
     // MARK: NDJSON
@@ -129,6 +132,8 @@ private struct ExportColumns {
             "emailVerified": .bool(user.emailVerified),
             "login": exported.login.map(JSONValue.string) ?? .null,
             "roles": .array(exported.roles.map(JSONValue.string)),
+            "firebaseUid": exported.uid.map(JSONValue.string) ?? .null,
+            "firebaseClaims": exported.claims.flatMap(CustomClaims.json).map(JSONValue.object) ?? .null,
         ]
         if export.withPasswordHashes {
             object.append("passwordHash", passwordHash.map { .string($0.reveal()) } ?? .null)
@@ -148,7 +153,7 @@ private struct ExportColumns {
 
     var names: [String] {
         var names = ["objectId", "created", "updated", "lastLogin", "userStatus", "blUserLocale", "emailVerified"]
-        names += ["login", "roles"]
+        names += ["login", "roles", "firebaseUid", "firebaseClaims"]
         if export.withPasswordHashes { names.append("passwordHash") }
         if export.withIdentities { names.append("identities") }
         names += properties.map { Self.isOurs($0.name.text) ? "properties.\($0.name)" : $0.name.text }
@@ -160,7 +165,8 @@ private struct ExportColumns {
         var cells: [CSV.Cell] = [
             .plain(user.objectID.description), .moment(user.created), .moment(user.updated), .moment(user.lastLogin),
             .plain(user.status.rawValue), .text(user.locale), .plain(String(user.emailVerified)),
-            .text(exported.login), .list(exported.roles.map(JSONValue.string)),
+            .text(exported.login), .list(exported.roles.map(JSONValue.string)), .text(exported.uid),
+            exported.claims.map(CSV.Cell.plain) ?? .text(nil),
         ]
         if export.withPasswordHashes { cells.append(.text(passwordHash?.reveal())) }
         if export.withIdentities { cells.append(.list(exported.identities.map(\.json))) }

@@ -6,6 +6,8 @@ package import Store
 package struct UserSearch: Sendable {
     package var objectID: String?
     package var subject: String?
+    /// The id for clients of Firebase.
+    package var firebaseUID: String?
     package var email: String?
     package var name: String?
     package var status: String?
@@ -18,8 +20,8 @@ package struct UserSearch: Sendable {
     /// The names of the criteria in the request, without values.
     var filters: [String] {
         let given: [(String, Bool)] = [
-            ("objectId", objectID != nil), ("subject", subject != nil), ("email", email != nil), ("name", name != nil),
-            ("status", status != nil), ("provider", provider != nil),
+            ("objectId", objectID != nil), ("subject", subject != nil), ("firebaseUid", firebaseUID != nil),
+            ("email", email != nil), ("name", name != nil), ("status", status != nil), ("provider", provider != nil),
         ]
         return given.filter(\.1).map(\.0) + (property.map { ["property \($0.name)"] } ?? [])
     }
@@ -41,6 +43,12 @@ extension UserSearch {
             search.subject = try Self.value(
                 Subject(subject)?.text,
                 "subject must be 1 to 255 printable ASCII characters without a space."
+            )
+        }
+        if let firebaseUID {
+            _ = try Self.value(
+                FirebaseUID(firebaseUID),
+                "firebaseUid must be 1 to 128 bytes of text without control characters."
             )
         }
         if let email { search.email = try Self.text(email, of: "email") }

@@ -74,6 +74,13 @@ extension AdministrationRoute {
         "{label}": .init("label", in: .path, .string.length(1...100), "The key's label, percent-encoded."),
         "properties/{name}": .init("name", in: .path, as: "PropertyName", .propertyName, "The property's name."),
         "operators/{name}": .init("name", in: .path, as: "OperatorName", .operatorName, "The operator's name."),
+        "serviceAccounts/{name}": .init(
+            "name",
+            in: .path,
+            as: "ServiceAccountName",
+            .serviceAccountName,
+            "The service account's name."
+        ),
         "{revision}": .init("revision", in: .path, .long.from(1), "A revision of the mapping."),
         "{objectId}": .init("objectId", in: .path, .uuid, "The user's id, in upper or lower case."),
         "{invitationId}": .init("invitationId", in: .path, .uuid, "The invitation's id, in upper or lower case."),

@@ -67,8 +67,9 @@ package struct AdministrationRoute: Sendable {
 
     /// The routes in groups, each with the tag that its operations have in the OpenAPI document.
     static let groups: [(tag: String, routes: [AdministrationRoute])] = [
-        ("applications", applications), ("keys", keys), ("providers", providers), ("properties", properties),
-        ("mappings", mappings), ("users", users + merges + invitations + erasures + imports + bans),
+        ("applications", applications), ("keys", keys + serviceAccounts), ("providers", providers),
+        ("properties", properties), ("mappings", mappings),
+        ("users", users + merges + invitations + erasures + imports + bans),
         ("documents", documents),
         ("operators", operators + setup + own), ("audit", audit), ("logins", logins), ("service", service),
     ]

@@ -86,8 +86,10 @@ extension Schema {
     /// The schema of a provider in a response.
     static let provider = Schema.either(
         ConfigurationSchemas.kinds.map { kind in
-            options(of: kind, secret: storedSecret, token: storedToken, isStored: true).adding(["warnings": .strings])
-                .whole(but: "kind").named(capitalized(kind))
+            options(of: kind, secret: storedSecret, token: storedToken, key: storedKey, isStored: true).adding([
+                "warnings": .strings
+            ])
+            .whole(but: "kind").named(capitalized(kind))
         }
     ).named("Provider")
 
@@ -119,7 +121,7 @@ extension Schema {
     }
 
     private static func document(of kind: String) -> Schema {
-        options(of: kind, secret: givenSecret, token: givenToken, isStored: false)
+        options(of: kind, secret: givenSecret, token: givenToken, key: givenKey, isStored: false)
             .adding(optional: ["warnings": .strings.described("Ignored, so that you may send back what you read.")])
     }
 
@@ -127,9 +129,16 @@ extension Schema {
 
     /// Returns the schema of a provider with the given provider kind.
     ///
-    /// `secret` is the schema of an app's secret, and `token` that of the webhook verify token. If `isStored` is true,
+    /// `secret` is the schema of an app's secret, `token` that of the webhook verify token, and `key` that of a private
+    /// key. If `isStored` is true,
     /// the schema requires that each app has a secret.
-    private static func options(of kind: String, secret: Schema, token: Schema, isStored: Bool) -> Schema {
+    private static func options(
+        of kind: String,
+        secret: Schema,
+        token: Schema,
+        key: Schema,
+        isStored: Bool
+    ) -> Schema {
         let options = ConfigurationSchemas.schema(.provider(kind: kind, secret: secret))
         let apps = options["apps"].mapElements { app in
             app.mapProperties { member in
@@ -141,6 +150,7 @@ extension Schema {
             let schema =
                 switch option.name {
                 case "webhookVerifyToken": token
+                case "privateKey": key
                 case "redirectUris", "returnUrls": option.schema.mapElements { $0.named("RedirectTarget") }
                 default: option.schema
                 }
@@ -164,6 +174,13 @@ extension Schema {
         """
     ).named("VerifyToken")
 
+    private static let givenKey = given(.string.length(50...4000)).described(
+        """
+        The private key in PEM, as a text or as `value`. If absent, or as it was read (`set` or `env`), the stored one is \
+        kept. `null` removes it.
+        """
+    ).named("GivenKey")
+
     /// Returns the schema of a secret in a request.
     ///
     /// The secret is a text, or an object such as a response has in place of the secret.
@@ -184,7 +201,7 @@ extension Schema {
         ]
     ).named("StoredSecret")
 
-    private static let storedToken = Schema.object(
+    private static let storedOption = Schema.object(
         ["set": .boolean],
         optional: [
             "changed": .moment.nullable.described("null if it was set before schema version 5."),
@@ -195,5 +212,8 @@ extension Schema {
                 """
             ),
         ]
-    ).nullable.described("The webhook verify token. null: none.")
+    ).nullable
+
+    private static let storedToken = storedOption.described("The webhook verify token. null: none.")
+    private static let storedKey = storedOption.described("The private key. null: none.")
 }

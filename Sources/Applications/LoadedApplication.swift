@@ -148,15 +148,28 @@ package final class LoadedApplication: Sendable {
         (configured(name) as? any RemovalReporting)?.eraseAfterDays
     }
 
+    /// Returns the identities that a user's id at a provider can mean.
+    ///
+    /// There is one for each app of the provider, or a single one if a user has the same id at all apps. Empty if the
+    /// provider is not configured, or if the text is no id there.
+    package func identities(of subject: String, at name: ProviderName) -> [IdentityKey] {
+        guard let provider = providers[name], let rule = kinds.named(providerKinds[name] ?? name)?.subjects,
+            let subject = rule.subject(subject)
+        else { return [] }
+        let apps = rule.isGlobal ? [.global] : provider.apps.map(\.id)
+        return apps.map { IdentityKey(provider: name, app: $0, subject: subject) }
+    }
+
     /// The configured providers whose configuration can be read, sorted by name.
     package var configuredProviders: [any Provider] { providers.sorted { $0.key.text < $1.key.text }.map(\.value) }
 
     /// Returns the names of all providers that may have identities of an app, sorted.
     ///
     /// These are the given provider; the other providers of the same kind that have the app, even if its secret cannot
-    /// be decrypted; and the removed providers of that kind, whose identities still exist.
+    /// be decrypted; and the removed providers of that kind, whose identities still exist. If subjects are the same in
+    /// every app, another provider's subjects may be those of another issuer, so the result is the given provider.
     package func names(havingApp app: ProviderAppID, of provider: ProviderName) -> [ProviderName] {
-        guard let kind = storedProviders[provider]?.kind else { return [provider] }
+        guard app != .global, let kind = storedProviders[provider]?.kind else { return [provider] }
         let others = providerKinds.filter { name, ofKind in
             guard let stored = storedProviders[name] else { return ofKind == kind }
             return stored.kind == kind && stored.apps.contains { $0.id == app }

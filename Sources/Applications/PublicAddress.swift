@@ -9,6 +9,9 @@ package struct PublicAddress: Sendable {
         self.url = url
     }
 
+    /// The path at which service accounts get their access tokens: after Google's host name, as in Google's emulator.
+    package static let serviceTokenPath = "/oauth2.googleapis.com/token"
+
     /// Returns the public URL with another host name, the same scheme and port, and no path; nil without a public URL.
     package func url(onHost name: String) -> String? { url.map { PublicURL($0).withHost(name) } }
 

@@ -1,6 +1,10 @@
+package import Domain
+package import Encodings
 package import Store
 
 /// The rules that decide which stored key signs an application's tokens, and which public keys are published.
+///
+/// They count for each algorithm alone: the keys of one algorithm are no predecessors of those of another.
 ///
 /// A new key is published at once, but does not sign until all caches of published keys have expired. Until then, its
 /// predecessor signs. The very first key signs at once, since it has no predecessor, and services do not cache an empty
@@ -22,12 +26,22 @@ package enum TokenKeyRing {
     /// This is long enough for the last token that the key signed: a retired key signs until its successor is old
     /// enough to sign, and a token is valid for an hour at most.
     package static let keptSeconds = overlapSeconds + 3600 + 60
+    /// The seconds for which a retired key verifies session cookies.
+    ///
+    /// A cookie is valid for 14 days at most.
+    package static let cookieKeptSeconds = overlapSeconds + 14 * 86_400 + 60
 
-    /// Returns the key that signs; nil when there is none.
+    /// Returns the seconds for which a retired key is stored.
+    package static func storedSeconds(of algorithm: TokenAlgorithm) -> Int {
+        // Session cookies are signed by RS256 alone.
+        algorithm == .rs256 ? cookieKeptSeconds : keptSeconds
+    }
+
+    /// Returns the key that signs by an algorithm; nil when there is none.
     ///
     /// The key is always a published one.
-    package static func signing(among keys: [StoredTokenKey]) -> StoredTokenKey? {
-        let keys = published(among: keys)
+    package static func signing(among keys: [StoredTokenKey], by algorithm: TokenAlgorithm) -> StoredTokenKey? {
+        let keys = published(among: keys).filter { $0.algorithm == algorithm }
         let known = keys.filter { $0.age >= Double(overlapSeconds) }
         return known.min { $0.age < $1.age } ?? keys.max { $0.age < $1.age }
     }
@@ -41,7 +55,26 @@ package enum TokenKeyRing {
     }
 
     /// Returns the published keys, the oldest first.
-    package static func published(among keys: [StoredTokenKey]) -> [StoredTokenKey] {
-        keys.filter { $0.retiredSince.map { $0 < Double(keptSeconds) } ?? true }
+    ///
+    /// - Parameters:
+    ///   - keys: The stored keys.
+    ///   - seconds: The seconds for which a retired key is published.
+    /// - Returns: The keys.
+    package static func published(
+        among keys: [StoredTokenKey],
+        for seconds: Int = keptSeconds
+    ) -> [StoredTokenKey] {
+        keys.filter { $0.retiredSince.map { $0 < Double(seconds) } ?? true }
+    }
+}
+
+extension StoredTokenKey {
+    /// The key in a key set: a JWK without the certificate.
+    package var jwk: JSONObject {
+        JSONObject(
+            publicKey.members.filter { $0.key != "x5c" } + [
+                .init("use", .string("sig")), .init("alg", .string(algorithm.rawValue)), .init("kid", .string(id)),
+            ]
+        )
     }
 }

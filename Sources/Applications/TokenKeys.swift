@@ -1,6 +1,8 @@
 package import Domain
+import Encodings
 import NIOConcurrencyHelpers
 package import Secrets
+package import SignedTokens
 package import Store
 
 /// An instance's cache of the keys that sign tokens.
@@ -10,7 +12,9 @@ package import Store
 package final class TokenKeys: Sendable {
     private struct Copy {
         let keys: [StoredTokenKey]
-        let signing: TokenKey?
+        let signing: [TokenAlgorithm: TokenKey]
+        /// The published keys of an application, parsed.
+        let verifying: [SigningKey]
         let read: ContinuousClock.Instant
     }
 
@@ -39,19 +43,25 @@ package final class TokenKeys: Sendable {
         self.masterKeys = masterKeys
     }
 
-    /// Returns the key that signs an application's tokens.
+    /// Returns the key that signs an application's tokens by an algorithm.
     ///
     /// If the application has none, generates its first key.
     ///
     /// - Throws: `internal` when this instance lacks the master key that encrypts the signing key; `store_unavailable`
     ///   or another failure of the database.
-    package func signing(for application: ApplicationID) async throws(Failure) -> TokenKey {
+    package func signing(
+        for application: ApplicationID,
+        by algorithm: TokenAlgorithm
+    ) async throws(Failure) -> TokenKey {
         var copy = try await fresh(application)
-        if !copy.keys.contains(where: { $0.application == application && $0.retired == nil }) {
-            try await store.addFirstTokenKey(TokenKey().stored(for: application, under: masterKeys))
+        let hasKey = copy.keys.contains {
+            $0.application == application && $0.algorithm == algorithm && $0.retired == nil
+        }
+        if !hasKey {
+            try await store.addFirstTokenKey(TokenKey(algorithm).stored(for: application, under: masterKeys))
             copy = try await read(application)
         }
-        guard let key = copy.signing else {
+        guard let key = copy.signing[algorithm] else {
             throw Failure(
                 .internal,
                 "The service cannot sign tokens.",
@@ -66,18 +76,37 @@ package final class TokenKeys: Sendable {
 
     /// Returns the published keys of an application, and those that all applications share.
     ///
-    /// Without an application, returns the published keys of all applications.
-    ///
-    /// While the database is unreachable, returns the cached keys.
-    ///
+    /// - Parameters:
+    ///   - application: The application; nil for the keys of all applications.
+    ///   - algorithm: The algorithm of the keys; nil for the keys of all algorithms.
+    ///   - seconds: The seconds for which a retired key is published.
+    /// - Returns: The keys, the oldest first. While the database is unreachable, these are the cached keys.
     /// - Throws: `store_unavailable` or another failure of the database, when nothing is cached.
-    package func published(of application: ApplicationID?) async throws(Failure) -> [StoredTokenKey] {
-        do throws(Failure) {
-            return TokenKeyRing.published(among: try await fresh(application).keys)
-        } catch {
+    package func published(
+        of application: ApplicationID?,
+        by algorithm: TokenAlgorithm? = nil,
+        for seconds: Int = TokenKeyRing.keptSeconds
+    ) async throws(Failure) -> [StoredTokenKey] {
+        TokenKeyRing.published(among: try await copy(of: application).keys, for: seconds)
+            .filter { algorithm == nil || $0.algorithm == algorithm }
+    }
+
+    /// Returns the fresh keys; the cached ones while the database is unreachable.
+    private func copy(of application: ApplicationID?) async throws(Failure) -> Copy {
+        do throws(Failure) { return try await fresh(application) } catch {
             guard let known = state.withLockedValue({ $0.copies[application] }) else { throw error }
-            return TokenKeyRing.published(among: known.keys)
+            return known
         }
+    }
+
+    /// Returns the key that verifies a token of an application; nil if no published key has the id.
+    ///
+    /// - Throws: As `published(of:by:for:)`.
+    package func verifying(
+        _ id: String,
+        for application: ApplicationID
+    ) async throws(Failure) -> SigningKey? {
+        try await copy(of: application).verifying.first { $0.id.hasSameBytes(as: id) }
     }
 
     /// Clears the cache, after this process has changed a key.
@@ -97,11 +126,15 @@ package final class TokenKeys: Sendable {
     private func read(_ application: ApplicationID?) async throws(Failure) -> Copy {
         let asked = ContinuousClock.now
         let keys = try await store.tokenKeys(of: application)
-        var signing: TokenKey?
-        if application != nil {
-            signing = TokenKeyRing.signing(among: keys).flatMap { TokenKey($0, masterKeys: masterKeys) }
+        var signing: [TokenAlgorithm: TokenKey] = [:]
+        for algorithm in TokenAlgorithm.allCases where application != nil {
+            signing[algorithm] = TokenKeyRing.signing(among: keys, by: algorithm)
+                .flatMap { TokenKey($0, masterKeys: masterKeys) }
         }
-        let read = Copy(keys: keys, signing: signing, read: asked)
+        let verifying =
+            application == nil
+            ? [] : TokenKeyRing.published(among: keys).compactMap { SigningKey(jwk: $0.jwk) }
+        let read = Copy(keys: keys, signing: signing, verifying: verifying, read: asked)
         state.withLockedValue { state in
             // An older result replaces no newer one. A result from before a change may lack the change.
             let latest = [state.copies[application]?.read, state.changed].compactMap(\.self).max()

@@ -14,6 +14,7 @@ package import HTTP
 import HTTPTypes
 package import Hummingbird
 import Limiting
+import Logins
 package import PublicAPI
 
 /// The protocol between Backendless's client SDKs and their server, which this service implements for user management.
@@ -102,7 +103,7 @@ package struct Backendless: ClientProtocol {
             code: { String(Problem.row(of: $0).code) },
             user: { UserReply.writeWithHeaders($0).bytes }
         )
-        DialogRoutes(pages: pages, address: useCases.address).mount(on: logins)
+        DialogRoutes(pages: pages, opening: DialogOpening(useCases), address: useCases.address).mount(on: logins)
         NonceRoutes(nonces: useCases.nonces).mount(on: logins)
         IdentityRoutes(linking: useCases.linking, providerTokens: useCases.providerTokens).mount(on: logins)
         ReverseAuthRoutes(reverseAuthorization: useCases.reverseAuthorization).mount(on: logins)
@@ -139,11 +140,11 @@ package struct Backendless: ClientProtocol {
 }
 
 extension Request {
-    /// The session token in the request's header `user-token`; nil if its text does not have the form of a session
-    /// token.
-    var userToken: SessionToken? {
-        headers[.userToken].flatMap { SessionToken(received: $0) }
-    }
+    /// The session token in the request's header `user-token`; nil if its text does not have the form of one.
+    var userToken: SessionToken? { headers[.userToken].flatMap { SessionToken(received: $0) } }
+
+    /// The session that the header `user-token` names.
+    var userSession: SessionKey? { userToken?.key }
 }
 
 extension JSONObject {

@@ -23,6 +23,9 @@ package struct ProviderCard: Sendable {
     let dialogReturn: Address?
     /// The URLs to which the provider sends its callbacks.
     let callbacks: [Address]
+    /// The known providers of this kind: the value of the option `preset`, the displayed name, and what an operator
+    /// does.
+    let presets: [(name: String, title: String, steps: [String])]
     /// The options of a provider of this kind, except those of its apps.
     let settings: [FieldDescription]
     /// The fields of an app at a provider of this kind; the app's id comes first.
@@ -33,11 +36,12 @@ package struct ProviderCard: Sendable {
         title: String,
         dialogReturn: Address?,
         callbacks: [Address],
+        presets: [(name: String, title: String, steps: [String])] = [],
         settings: [FieldDescription],
         app: [FieldDescription]
     ) {
         (self.name, self.title, self.dialogReturn, self.callbacks) = (name, title, dialogReturn, callbacks)
-        (self.settings, self.app) = (settings, app)
+        (self.presets, self.settings, self.app) = (presets, settings, app)
     }
 
     /// The names and titles of the secrets of a provider of this kind.

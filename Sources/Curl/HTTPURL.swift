@@ -49,6 +49,9 @@ package struct HTTPURL: Sendable {
         return HTTPURL(text: origin + target, originBytes: originBytes, isPlain: isPlain)
     }
 
+    /// The whole URL, as written.
+    package var address: String { text }
+
     /// Returns the text of this URL with a further query, for a browser.
     package func adding(query: String) -> String {
         text + (text.utf8.contains(UInt8(ascii: "?")) ? "&" : "?") + query

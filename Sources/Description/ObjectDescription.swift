@@ -114,6 +114,18 @@ package struct ObjectDescription<Owner: Sendable>: Sendable {
         self.init(defaultValue, unknown: unknown, sections: [Section("", "", fields)], rules: rules, check: check)
     }
 
+    /// Reads the members of a stored object, and passes over unknown ones.
+    ///
+    /// - Throws: `DocumentProblems` with every problem, by its position in the object.
+    package func read(stored document: JSONValue) throws(DocumentProblems) -> Owner {
+        let place = JSONPointer()
+        guard let object = document.object else { throw DocumentProblems(place, "must be an object") }
+        var problems = DocumentProblems()
+        let owner = read(membersOf: object, at: place, problems: &problems)
+        guard problems.isEmpty else { throw problems }
+        return owner
+    }
+
     /// Reads a configurable object from JSON.
     ///
     /// An absent or invalid member keeps the value that it has in `base`.

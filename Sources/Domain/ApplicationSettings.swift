@@ -49,6 +49,8 @@ package struct ApplicationSettings: Sendable, Equatable {
     package var identityProperty = PropertyName.email
     /// The settings for signed tokens, by which the application's other services verify users.
     package var tokens = TokenSettings()
+    /// Whether clients of Firebase Authentication may use the application.
+    package var firebase = FirebaseSettings()
     /// Origins of browser pages that may call the public API; empty means every origin.
     ///
     /// To allow every origin is safe: the API accepts no cookie or other credential that a browser sends by itself.
@@ -91,7 +93,7 @@ extension ApplicationSettings {
     package static let description = ObjectDescription(
         ApplicationSettings(),
         unknown: "is not a setting",
-        sections: [sessions, passwords, factors, clients, signedTokens, rights, appearance],
+        sections: [sessions, passwords, factors, clients, signedTokens, firebaseClients, rights, appearance],
         finish: { settings, given in
             guard given["sessionIdleSeconds"] == nil else { return }
             settings.sessionIdleSeconds = min(settings.sessionIdleSeconds, settings.sessionAbsoluteSeconds)
@@ -409,6 +411,20 @@ extension ApplicationSettings {
                 .object(TokenSettings.description),
                 "Signed tokens",
                 "Signed tokens (GET users/token), with which your other services verify users themselves."
+            )
+        ]
+    )
+
+    private static let firebaseClients = ObjectDescription<ApplicationSettings>.Section(
+        "firebase",
+        "Firebase clients",
+        [
+            Field(
+                "firebase",
+                \.firebase,
+                .object(FirebaseSettings.description),
+                "Firebase clients",
+                "Whether apps with an SDK of Firebase Authentication may use the application, and what they see."
             )
         ]
     )

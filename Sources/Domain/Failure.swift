@@ -127,6 +127,11 @@ package struct Failure: Error, Sendable {
     /// Whether the failure has been logged already.
     package private(set) var isLogged = false
 
+    /// The user whose login failed, as the provider described them; nil for other failures.
+    ///
+    /// No error table writes it. A protocol may tell the client, who has the credential, about its own user.
+    package var verified: VerifiedIdentity? { content.verified }
+
     /// Returns the failure with more members of `errorData`.
     package func adding(_ details: JSONObject) -> Failure {
         Failure(
@@ -134,7 +139,20 @@ package struct Failure: Error, Sendable {
             message,
             details: JSONObject(self.details.members + details.members),
             retryAfter: retryAfter,
-            cause: cause
+            cause: cause,
+            verified: verified
+        )
+    }
+
+    /// Returns the failure with the user of the failed login, as the provider described the user.
+    package func of(_ verified: VerifiedIdentity) -> Failure {
+        Failure(
+            reason,
+            message,
+            details: details,
+            retryAfter: retryAfter,
+            cause: cause,
+            verified: verified
         )
     }
 
@@ -157,19 +175,22 @@ package struct Failure: Error, Sendable {
         let details: JSONObject
         let retryAfter: Int?
         let cause: String?
+        let verified: VerifiedIdentity?
 
         init(
             reason: Reason,
             message: String,
             details: JSONObject,
             retryAfter: Int?,
-            cause: String?
+            cause: String?,
+            verified: VerifiedIdentity?
         ) {
             self.reason = reason
             self.message = message
             self.details = details
             self.retryAfter = retryAfter
             self.cause = cause
+            self.verified = verified
         }
     }
 
@@ -178,14 +199,16 @@ package struct Failure: Error, Sendable {
         _ message: String,
         details: JSONObject = JSONObject(),
         retryAfter: Int? = nil,
-        cause: String? = nil
+        cause: String? = nil,
+        verified: VerifiedIdentity? = nil
     ) {
         content = Content(
             reason: reason,
             message: message,
             details: details,
             retryAfter: retryAfter,
-            cause: cause
+            cause: cause,
+            verified: verified
         )
     }
 }

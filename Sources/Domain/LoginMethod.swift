@@ -56,6 +56,13 @@ package enum EmailTokenPurpose: String, Sendable {
     case mergeReversal
     /// Makes an account one with that of a new user, who logged in by a provider and brought the account's address.
     case claim
+    /// Confirms the address of the user who requested the link. The link alone is enough.
+    case verification
+    /// Gives the account the address to which the link was mailed. The link alone is enough.
+    case newAddress
+
+    /// Whether a link of this purpose never sets a password.
+    package var onlyConfirms: Bool { self == .verification || self == .newAddress }
 
     /// The number of seconds around a change of an account in which other changes count as suspect: three days.
     ///
@@ -72,6 +79,8 @@ package enum EmailTokenPurpose: String, Sendable {
         case .reversal: "undo-change"
         case .mergeReversal: "undo-merge"
         case .claim: "connect-accounts"
+        case .verification: "verify-email"
+        case .newAddress: "change-email"
         }
     }
 
@@ -79,7 +88,7 @@ package enum EmailTokenPurpose: String, Sendable {
     package var seconds: Int {
         switch self {
         case .passwordReset: 1800
-        case .confirmation, .claim: 172_800
+        case .confirmation, .claim, .verification, .newAddress: 172_800
         case .reversal, .mergeReversal: 604_800
         }
     }

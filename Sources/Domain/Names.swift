@@ -53,7 +53,8 @@ package struct PropertyName: Sendable, Hashable, Comparable, CustomStringConvert
     package static let email = PropertyName(known: "email")
     package static let name = PropertyName(known: "name")
 
-    private init(known text: StaticString) {
+    /// Creates a name from a literal in the source code that is known to follow the rule.
+    package init(known text: StaticString) {
         self.text = text.description
     }
 }

@@ -1,21 +1,20 @@
 import Encodings
 
-/// The source of a request.
+/// The source and the program of a request.
 ///
-/// All code that works for the request can read the source. Every queue uses the source to give each source its share.
-/// No code may log it.
-package enum RequestOrigin {
-    /// The name of the source (an IPv4 address or the /64 of an IPv6 address); nil if the source is unknown.
-    @TaskLocal package static var current: String?
-}
+/// All code that works for the request can read them, and no code may log them. Every queue uses the source to give each
+/// source its share. Code that stores the name of the program says so in its own documentation.
+package struct RequestSender: Sendable {
+    @TaskLocal package static var current = RequestSender()
 
-/// The program that sent a request.
-///
-/// All code that works for the request can read this name, and no code may log it. Code that stores the name says so in
-/// its own documentation.
-package enum RequestAgent {
+    /// The name of the source (an IPv4 address or the /64 of an IPv6 address); nil if the source is unknown.
+    package let source: String?
     /// The header `User-Agent` of the request; nil if the request has none.
-    @TaskLocal package static var current: String?
+    package let userAgent: String?
+
+    package init(source: String? = nil, userAgent: String? = nil) {
+        (self.source, self.userAgent) = (source, userAgent)
+    }
 }
 
 /// A language tag, such as `en-US` or `pt_BR`.

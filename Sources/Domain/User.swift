@@ -67,6 +67,15 @@ package enum UserStatus: String, Sendable, CaseIterable {
     case guest = "GUEST"
 }
 
+/// The key by which the database knows a session: the SHA-256 of its ``SessionToken``.
+///
+/// The database does not store the token itself.
+package struct SessionKey: Sendable {
+    package let hash: [UInt8]
+
+    package init(hash: [UInt8]) { self.hash = hash }
+}
+
 /// The `user-token` of a session: 256 random bits as 43 characters of base64url (decision D7).
 package struct SessionToken: Sendable {
     /// The token in the form that the client stores and sends.

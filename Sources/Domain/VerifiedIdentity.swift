@@ -17,6 +17,9 @@ package struct VerifiedIdentity: Sendable {
     package let dataAccessExpiresAt: Int64?
     /// Unix seconds at which the credential itself expires; nil when never or unknown.
     package let credentialExpiresAt: Int64?
+    /// The SHA-256 of the provider's name and of the user's session there (the claim `sid` of an ID token); nil when
+    /// unknown.
+    package let providerSession: [UInt8]?
 
     package init(
         identity: IdentityKey,
@@ -25,7 +28,8 @@ package struct VerifiedIdentity: Sendable {
         scopesAreListed: Bool = true,
         declinedScopes: [String]? = nil,
         dataAccessExpiresAt: Int64?,
-        credentialExpiresAt: Int64? = nil
+        credentialExpiresAt: Int64? = nil,
+        providerSession: [UInt8]? = nil
     ) {
         self.identity = identity
         self.profile = profile
@@ -34,6 +38,7 @@ package struct VerifiedIdentity: Sendable {
         self.declinedScopes = declinedScopes
         self.dataAccessExpiresAt = dataAccessExpiresAt
         self.credentialExpiresAt = credentialExpiresAt
+        self.providerSession = providerSession
     }
 }
 
@@ -41,6 +46,8 @@ package struct VerifiedIdentity: Sendable {
 package struct ProviderToken: Sendable {
     package enum Kind: String, Sendable {
         case access
+        /// A refresh token, by which the service gets access tokens (RFC 6749 §1.5).
+        case refresh
         /// An ID token, which serves only to revoke the app's permissions.
         case id
     }

@@ -23,21 +23,26 @@ extension FacebookProvider: RemovalReporting {
         ["url": .string(statusURL), "confirmation_code": .string(code)]
     }
 
-    package func changes(in body: [UInt8], header: (_ name: String) -> String?) throws(Failure) -> [ReportedChange] {
+    package func changes(
+        in body: [UInt8],
+        header: (_ name: String) -> String?,
+        until _: ContinuousClock.Instant
+    ) throws(Failure) -> [ReportedChange] {
         let app = try WebhookSignature.signer(of: body, header: header, apps: apps)
-        return try PermissionEvent.read(body, now: clock.seconds).map { event in
-            ReportedChange(
-                identity: IdentityKey(provider: name, app: app, subject: event.subject),
-                time: event.time,
-                isRemoval: event.changes.contains(.disconnected),
-                permissions: event.changes.compactMap { change in
-                    switch change {
-                    case .disconnected: nil
-                    case .granted(let permission): (permission, true)
-                    case .revoked(let permission): (permission, false)
-                    }
+        return try PermissionEvent.read(body, now: clock.seconds).flatMap { event in
+            let identity = IdentityKey(provider: name, app: app, subject: event.subject)
+            let permissions: [(name: String, isGranted: Bool)] = event.changes.compactMap { change in
+                switch change {
+                case .disconnected: nil
+                case .granted(let permission): (permission, true)
+                case .revoked(let permission): (permission, false)
                 }
-            )
+            }
+            return
+                (permissions.isEmpty
+                ? [] : [ReportedChange(identity: identity, time: event.time, .permissions(permissions))])
+                + (event.changes.contains(.disconnected)
+                    ? [ReportedChange(identity: identity, time: event.time, .removal)] : [])
         }
     }
 

@@ -86,8 +86,7 @@ extension FacebookProvider: DialogOffering {
         claim: (_ hash: [UInt8], _ seconds: Int64) async throws(Failure) -> Bool
     ) async throws(Failure) -> FinishedDialog {
         let fields = try question.fields()
-        let code = try AuthorizationCode(code.code, redirectURI: code.redirectURI, codeVerifier: code.codeVerifier)
-        return try await exchange(code, fields: fields, question, claim: claim)
+        return try await exchange(try AuthorizationCode(code), fields: fields, question, claim: claim)
     }
 
     /// Verifies an authorization code from a dialog that the client opened.
@@ -99,17 +98,9 @@ extension FacebookProvider: DialogOffering {
         claim: (_ hash: [UInt8], _ seconds: Int64) async throws(Failure) -> Bool
     ) async throws(Failure) -> AuthenticationResult {
         let fields = try question.fields()
-        guard settings.options.redirectURIs.contains(where: { $0.hasSameBytes(as: code.redirectURI) }) else {
-            throw Failure(
-                .credentialInvalid,
-                """
-                redirectUri is not allowed for this application. It must match an allowed URI byte for byte. The \
-                operator can add it to the option redirectUris of the provider.
-                """
-            )
-        }
-        let code = try AuthorizationCode(code.code, redirectURI: code.redirectURI, codeVerifier: code.codeVerifier)
-        switch try await exchange(code, fields: fields, question, claim: claim) {
+        let checked = try AuthorizationCode(code)
+        try RedirectTarget.check(checked.redirectURI, among: settings.options.redirectURIs)
+        switch try await exchange(checked, fields: fields, question, claim: claim) {
         case .authenticated(let result): return result
         // The client opened the dialog, so only the client can open it again without a challenge.
         case .challengeLost(_, let failure): throw failure

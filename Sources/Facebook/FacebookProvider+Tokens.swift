@@ -18,16 +18,17 @@ extension FacebookProvider: TokenChecking, PermissionRevoking {
     }
 
     package func verdict(
-        on token: Secret,
+        on token: ProviderToken,
         of identity: IdentityKey,
         fields: String?,
-        deadline: ContinuousClock.Instant
+        deadline: ContinuousClock.Instant,
+        replace _: (Secret) async throws(Failure) -> Void
     ) async -> TokenVerdict {
         let app: ProviderApp
         do throws(Failure) { app = try self.app(named: identity.app.text) } catch { return .unknown(error) }
         let now = clock.seconds
         let inspection = await graph.inspect(
-            kept: token,
+            kept: token.text,
             app: app,
             settings: settings,
             application: application,
@@ -38,7 +39,7 @@ extension FacebookProvider: TokenChecking, PermissionRevoking {
         let alone = check.verdict(on: inspection, nil)
         guard case .stands = alone, let fields else { return alone }
         let profile = await graph.profile(
-            kept: token,
+            kept: token.text,
             app: app,
             settings: settings,
             fields: fields,
@@ -50,16 +51,17 @@ extension FacebookProvider: TokenChecking, PermissionRevoking {
     }
 
     package func reading(
-        by token: Secret,
+        by token: ProviderToken,
         of identity: IdentityKey,
         fields: String,
-        deadline: ContinuousClock.Instant
+        deadline: ContinuousClock.Instant,
+        replace _: (Secret) async throws(Failure) -> Void
     ) async -> TokenVerdict {
         let app: ProviderApp
         do throws(Failure) { app = try self.app(named: identity.app.text) } catch { return .unknown(error) }
         let now = clock.seconds
         let evidence = await graph.evidence(
-            token: token,
+            token: token.text,
             app: app,
             settings: settings,
             fields: fields,
@@ -71,13 +73,13 @@ extension FacebookProvider: TokenChecking, PermissionRevoking {
     }
 
     package func exchangeForLongLived(
-        _ token: Secret,
+        _ token: ProviderToken,
         of identity: IdentityKey,
         deadline: ContinuousClock.Instant
     ) async -> Secret? {
         guard let app = try? app(named: identity.app.text) else { return nil }
         return try? await graph.exchangeForLongLived(
-            kept: token,
+            kept: token.text,
             app: app,
             settings: settings,
             application: application,

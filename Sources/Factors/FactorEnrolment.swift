@@ -195,12 +195,15 @@ package final class FactorEnrolment: Sendable {
 
     /// Checks the response with which the user confirms a new factor, and returns the factor, which is not stored yet.
     ///
+    /// A label replaces the label from the beginning of the enrolment.
+    ///
     /// - Throws: `not_found` if another session or login began the enrolment, or if the enrolment has expired;
     ///   `factor_not_offered` if the application no longer offers the kind; `second_factor_invalid`, `passkey_invalid`,
     ///   `too_many_attempts`.
     package func confirm(
         _ id: String,
         by response: FactorResponse,
+        label: String? = nil,
         for person: FactorOwnership,
         from source: RequestSource,
         in loaded: LoadedApplication
@@ -208,8 +211,11 @@ package final class FactorEnrolment: Sendable {
         let realm = FactorRealm(of: loaded.application)
         let draft = try FactorDraft(id, of: person, in: realm, under: masterKeys, at: clock.seconds)
         guard loaded.application.settings.secondFactor.enrols(draft.kind) else { throw .kindNotOffered }
+        try EnrolmentRequest(kind: draft.kind, label: label, target: nil).checkLabel()
         if draft.kind.isDelivered { try await countGuess(for: draft, from: source, in: loaded) }
-        return try draft.confirmed(by: response, in: realm, under: masterKeys, at: clock.seconds)
+        var factor = try draft.confirmed(by: response, in: realm, under: masterKeys, at: clock.seconds)
+        if let label { factor.label = label }
+        return factor
     }
 
     /// Makes recovery codes: the texts, which are shown once, and the factor for storage.

@@ -5,9 +5,9 @@ import Glibc
 ///
 /// This module owns what clients see of Facebook: the Graph API with its fields, access tokens, errors, headers and
 /// JSON escapes; the login dialog; ID tokens and their signing keys; and the signed requests that Facebook sends to an
-/// app. It also owns Twitter, the users of Facebook and Twitter, an SMS gateway, and the ways in which a remote service
-/// can fail. The module must not know its callers. It shares with the federation service only the types for JSON and
-/// encodings. No module of the service depends on it.
+/// app. It also owns Twitter, issuers of OpenID Connect, providers of OAuth 2.0, the users of all of these, an SMS
+/// gateway, and the ways in which a remote service can fail. The module must not know its callers. It shares with the
+/// federation service only the types for JSON and encodings. No module of the service depends on it.
 ///
 /// A simulator runs inside the calling process (this type) or as the command `graph-simulator`. The command also opens
 /// a control port, at which clients call the same functions by HTTP. All methods are thread-safe. A change takes effect
@@ -320,6 +320,20 @@ extension GraphSimulator {
             state.world.twitter.put(token)
             return true
         }
+    }
+}
+
+// MARK: - OpenID Connect and OAuth 2.0
+
+extension GraphSimulator {
+    /// Adds an issuer of OpenID Connect, or replaces the issuer with the same name.
+    public func put(_ issuer: OpenIDIssuer) {
+        set(\.openID.issuers, issuer.name, issuer)
+    }
+
+    /// Adds a provider of OAuth 2.0 without ID tokens, or replaces the provider with the same name.
+    public func put(_ provider: OAuth2Provider) {
+        set(\.openID.providers, provider.name, provider)
     }
 }
 

@@ -74,6 +74,28 @@ final class Simulation: Sendable {
         return key.kid
     }
 
+    /// Generates a key for an issuer of OpenID Connect, and publishes it in place of the issuer's keys.
+    ///
+    /// The lock is not held during the generation, which takes about 100 ms for RSA.
+    ///
+    /// - Parameters:
+    ///   - name: The issuer's name.
+    ///   - kid: The new key's id; `same` for that of the former key, and `nil` for a new one.
+    /// - Returns: The new key; `nil` if there is no such issuer.
+    /// - Throws: The error of the generation.
+    func rotateKey(ofIssuer name: String, kid: String?) throws -> IssuerKey? {
+        let issuer = state.withLockedValue { state in
+            state.world.openID.issuers[name]
+                .map { ($0.algorithm, state.world.openID.keys.signing(for: $0, rsa: state.world.keys)) }
+        }
+        guard let (algorithm, former) = issuer else { return nil }
+        var generator = SystemRandomNumberGenerator()
+        let kid = kid == "same" ? former.kid : kid ?? TokenText.alphanumeric(count: 12, using: &generator)
+        let key = try IssuerKey.generate(for: algorithm, kid: kid)
+        state.withLockedValue { $0.world.openID.keys.rotate(name, to: key) }
+        return key
+    }
+
     /// Counts a new connection, and decides whether a fault interrupts it.
     ///
     /// - Returns: The number of the connection. `fault` says when and how the connection is interrupted; it is `nil` if
@@ -95,10 +117,11 @@ final class Simulation: Sendable {
             if !state.faults.entries.isEmpty {
                 let signed =
                     TwitterWorld.isTwitters(request.path) ? request.authorization.flatMap(OAuthHeader.init) : nil
-                let texts = ["input_token", "fb_exchange_token"].map(request.parameter)
+                let texts = ["input_token", "fb_exchange_token", "token", "refresh_token"].map(request.parameter)
                 verdict = state.faults.verdict(
                     path: request.path,
-                    app: signed?["oauth_consumer_key"] ?? state.world.app(concerning: request)?.id,
+                    app: signed?["oauth_consumer_key"] ?? state.world.app(concerning: request)?.id
+                        ?? state.world.openID.client(concerning: request),
                     tokens: ([request.accessToken, signed?["oauth_token"]] + texts).compactMap { $0 }
                 )
             }

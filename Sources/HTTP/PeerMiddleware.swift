@@ -25,10 +25,10 @@ package struct PeerMiddleware<Context: HTTPContext>: RouterMiddleware {
             of: context.remoteAddress
         )
         context.logger[metadataKey: "source"] = "\(context.peer.text)"
-        let origin = context.peer.network == .unknown ? nil : context.peer.network.name
-        return try await RequestOrigin.$current.withValue(origin) {
-            guard let agent = request.headers[.userAgent] else { return try await next(request, context) }
-            return try await RequestAgent.$current.withValue(agent) { try await next(request, context) }
-        }
+        let sender = RequestSender(
+            source: context.peer.network == .unknown ? nil : context.peer.network.name,
+            userAgent: request.headers[.userAgent]
+        )
+        return try await RequestSender.$current.withValue(sender) { try await next(request, context) }
     }
 }

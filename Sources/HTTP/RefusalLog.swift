@@ -71,7 +71,7 @@ package struct RefusalLog: Sendable {
         .userActionRequired, .loginCancelled, .loginStateInvalid, .callbackRefused, .permissionMissing,
         .sessionInvalid, .accountDisabled, .loginInvalid, .tooManyAttempts, .emailUnconfirmed, .registrationDisabled,
         .newUsersClosed, .invitationRequired, .invitationInvalid, .notOwnRecord, .reauthenticationRequired,
-        .guestInvalid, .linkInvalid,
+        .guestInvalid, .linkInvalid, .operatorTokenInvalid, .operatorForbidden,
         .roleAssignmentForbidden, .objectLoginForbidden, .serverKeyRequired, .queryForbidden, .creationForbidden,
         .deletionForbidden, .rateLimited, .secondFactorRequired,
         .secondFactorEnrolmentRequired, .secondFactorInvalid, .pendingLoginInvalid, .factorReauthenticationRequired,

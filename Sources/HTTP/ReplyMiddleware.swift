@@ -20,18 +20,8 @@ package struct ReplyMiddleware<Context: HTTPContext>: RouterMiddleware {
         var response: Response
         do {
             response = try await next(request, context)
-        } catch let failure as Failure {
-            if !failure.isLogged, let cause = failure.cause {
-                let level: Logger.Level = failure.isOwnFault ? .error : .notice
-                let metadata: Logger.Metadata = ["reason": "\(failure.reason.rawValue)", "cause": "\(cause)"]
-                context.logger.log(level: level, "request failed", metadata: metadata)
-            }
-            response = errors(request).response(to: failure, requestID: context.requestID)
-        } catch let error as any HTTPResponseError {
-            response = errors(request).response(to: Failure(httpStatus: error.status), requestID: context.requestID)
         } catch {
-            context.logger.error("request failed", metadata: ["cause": "\(type(of: error))"])
-            response = errors(request).response(to: .unexpected, requestID: context.requestID)
+            response = reply(to: error, request, context)
         }
         response.headers[.xRequestID] = context.requestID
         response.headers[.xContentTypeOptions] = "nosniff"
@@ -40,6 +30,25 @@ package struct ReplyMiddleware<Context: HTTPContext>: RouterMiddleware {
         if request.headers[.connection] == "close" { response.headers[.connection] = "close" }
         // A client would take a body for the beginning of the next response on the connection.
         return request.method == .head ? response.createHeadResponse() : response
+    }
+
+    // Not part of `handle`, so that a request under way keeps nothing of this in memory.
+    @inline(never)
+    private func reply(to error: any Error, _ request: Request, _ context: Context) -> Response {
+        switch error {
+        case let failure as Failure:
+            if !failure.isLogged, let cause = failure.cause {
+                let level: Logger.Level = failure.isOwnFault ? .error : .notice
+                let metadata: Logger.Metadata = ["reason": "\(failure.reason.rawValue)", "cause": "\(cause)"]
+                context.logger.log(level: level, "request failed", metadata: metadata)
+            }
+            return errors(request).response(to: failure, requestID: context.requestID)
+        case let error as any HTTPResponseError:
+            return errors(request).response(to: Failure(httpStatus: error.status), requestID: context.requestID)
+        default:
+            context.logger.error("request failed", metadata: ["cause": "\(type(of: error))"])
+            return errors(request).response(to: .unexpected, requestID: context.requestID)
+        }
     }
 }
 

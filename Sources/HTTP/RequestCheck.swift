@@ -6,7 +6,11 @@ package import Hummingbird
 /// The router would take `users//login` and `users/login/` for `users/login`. A proxy in front would not, so a rule of
 /// the proxy for `users/login` could be evaded.
 package struct RequestCheck<Context: HTTPContext>: RouterMiddleware {
-    package init() {}
+    private let inspect: @Sendable (Request) -> Void
+
+    /// - Parameter inspect: Looks at each request that is not refused. A middleware of its own would keep more memory of
+    ///   each request under way.
+    package init(inspect: @escaping @Sendable (Request) -> Void = { _ in }) { self.inspect = inspect }
 
     package func handle(
         _ request: Request,
@@ -15,6 +19,7 @@ package struct RequestCheck<Context: HTTPContext>: RouterMiddleware {
     ) async throws -> Response {
         if let fault = request.fault { throw fault.failure }
         guard Self.isPlain(request.uri.path) else { throw Failure(.notFound, "This path does not exist.") }
+        inspect(request)
         return try await next(request, context)
     }
 

@@ -22,6 +22,10 @@ package struct ImportedUser: Sendable {
     /// It counts only if it is an e-mail address, and if the application's login name is the e-mail address.
     package var login: String?
     package var password: ImportedHash?
+    /// The id of the user for clients of Firebase, if the export has one.
+    package var uid: FirebaseUID?
+    /// The custom claims of the user's ID tokens; nil for none.
+    package var claims: CustomClaims?
     package var identities: [ImportedIdentity] = []
     package var roles: [String] = []
     /// The fields that may become properties, including `email` and `name`.
@@ -45,6 +49,30 @@ package struct ImportedUser: Sendable {
     mutating func takeFields(of record: JSONObject, without known: Set<String>) {
         fields = record.without(known)
         suspects += fields.members.filter(Suspicion.falls).map(\.key)
+    }
+
+    /// Takes the uid.
+    ///
+    /// - Throws: `uidNotTaken` if the text cannot be a uid.
+    mutating func takeUID(_ text: String) throws(RecordRefusal) {
+        guard let uid = FirebaseUID(text) else {
+            throw RecordRefusal(.uidNotTaken, "its uid has more than 128 bytes or a control character")
+        }
+        self.uid = uid
+    }
+
+    /// Takes the custom claims in a member of the record, unless the member is absent or empty.
+    ///
+    /// - Throws: `claimsNotTaken` for a value that cannot be custom claims.
+    mutating func takeClaims(_ name: String, of record: JSONObject) throws(RecordRefusal) {
+        guard let value = record.present(name), value.string?.isEmpty != true else { return }
+        guard let object = record.object(name) else {
+            throw RecordRefusal(.claimsNotTaken, "its \(name) is no JSON object")
+        }
+        guard !object.members.isEmpty else { return }
+        do throws(CustomClaims.Problem) { claims = try CustomClaims(object) } catch {
+            throw RecordRefusal(.claimsNotTaken, "the claims in its \(name) \(error)")
+        }
     }
 
     /// Adds an identity.
@@ -112,9 +140,9 @@ package struct RecordRefusal: Error, Sendable, Equatable {
     /// A code of the reason, for programs and for the report of the import.
     package enum Reason: String, Sendable, CaseIterable {
         case malformed, idMissing, emailInvalid, passwordNotTaken, identityNotTaken, memberNotTaken
-        case statusUnknown, roleUnknown
+        case statusUnknown, roleUnknown, uidNotTaken, claimsNotTaken
         case propertyMissing, valueNotConvertible, noLoginMethod
-        case repeated, loginTaken, identityTaken, identityBanned, valueTaken, notStored
+        case repeated, loginTaken, identityTaken, identityBanned, uidTaken, valueTaken, notStored
     }
 
     package let reason: Reason

@@ -178,7 +178,7 @@ package final class Admission: Sendable {
         orRefuse message: String = "Too many logins are running. Try again shortly.",
         _ body: () async throws(Failure) -> Result
     ) async throws(Failure) -> Result {
-        let source = RequestOrigin.current
+        let source = RequestSender.current.source
         let (isIn, isBehind) = state.withLockedValue { state in
             let isIn = state.entrance.enter(application, from: source)
             if !isIn { state.refused.logins += 1 }
@@ -261,7 +261,7 @@ package final class Admission: Sendable {
         if inRoom(of: database, { $0.room.enter(application, at: .now) }) { return .come }
         return await withCheckedContinuation { waiter in
             let arrival = inRoom(of: database) {
-                $0.room.arrive(waiter, of: application, from: RequestOrigin.current, at: .now)
+                $0.room.arrive(waiter, of: application, from: RequestSender.current.source, at: .now)
             }
             switch arrival {
             case .admitted: waiter.resume(returning: .come)

@@ -88,7 +88,7 @@ package final class FairQueue: Sendable {
         var alarm: Task<Void, Never>?
         let turn = await withCheckedContinuation { (waiter: Waiter) in
             let arrival = inRoom(of: database) {
-                $0.arrive(waiter, of: application, from: RequestOrigin.current, until: deadline, at: .now)
+                $0.arrive(waiter, of: application, from: RequestSender.current.source, until: deadline, at: .now)
             }
             switch arrival {
             case .admitted: waiter.resume(returning: .come)

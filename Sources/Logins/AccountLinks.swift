@@ -99,7 +99,7 @@ package struct AccountLinks: Sendable {
     /// - Returns: The link, and its expiry in milliseconds since 1970 UTC.
     /// - Throws: The errors of `page(of:)`; `session_invalid`, `account_disabled`.
     package func makeLink(
-        ofSession token: SessionToken?,
+        ofSession token: SessionKey?,
         in loaded: LoadedApplication
     ) async throws(Failure) -> (url: Secret, expires: Int64) {
         let page = try page(of: loaded)
@@ -164,7 +164,7 @@ package struct AccountLinks: Sendable {
             else { throw Self.invalid }
             do throws(Failure) {
                 return try await store.openSession(
-                    token.hash,
+                    token.key.hash,
                     beside: link.session,
                     seconds: Self.sessionSeconds,
                     in: application

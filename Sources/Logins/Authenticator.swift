@@ -139,6 +139,11 @@ package struct Authenticator: Sendable {
         }
     }
 
+    /// Verifies the credential that a provider issued for a login, and writes nothing.
+    func authenticated(_ attempt: LoginAttempt) async throws(Failure) -> AuthenticatedLogin {
+        try await authenticate(attempt).login
+    }
+
     /// Verifies the credential that a provider issued for a login.
     ///
     /// If the request has a login code of this service and no other credential, redeems the login code instead.

@@ -20,6 +20,8 @@ package struct LinkedUser: Sendable {
     package let missingPermissions: [String]
     /// The parts of the provider's profile that were not written, since they do not fit the user's properties.
     package let omissions: [Omission]
+    /// The user as the provider described them.
+    package let verified: VerifiedIdentity
 }
 
 /// The use case that links and unlinks login methods of users.
@@ -77,7 +79,7 @@ package struct Linking: Sendable {
     /// - Throws: The errors of a login; `session_invalid`, `identity_taken`, `reauthentication_required`.
     package func link(
         _ request: LoginRequest,
-        toUserOf token: SessionToken?,
+        toUserOf token: SessionKey?,
         in loaded: LoadedApplication,
         logger: Logger
     ) async throws(Failure) -> LinkedUser {
@@ -98,7 +100,7 @@ package struct Linking: Sendable {
         _ login: AuthenticatedLogin,
         in attempt: LoginAttempt,
         to before: User,
-        session token: SessionToken,
+        session token: SessionKey,
         logger: Logger
     ) async throws(Failure) -> LinkedUser {
         try await logging(in: attempt, to: before, logger: logger) { () throws(Failure) in
@@ -139,7 +141,7 @@ package struct Linking: Sendable {
         _ login: AuthenticatedLogin,
         by plan: LoginPlan,
         to user: ObjectID,
-        session token: SessionToken,
+        session token: SessionKey,
         in attempt: LoginAttempt
     ) async throws(Failure) -> StatementOutcome<LinkedUser> {
         let mapped = try plan.mapping.apply(to: login.result.profile, grantedScopes: login.result.verified.scopes)
@@ -156,22 +158,24 @@ package struct Linking: Sendable {
             )
         } catch {
             // Only the login of a guest becomes pending.
-            let guest = JoinedUser.guest(GuestClaim(id: user, token: token))
-            throw try await writer.putOff(error, login, joining: guest, since: began, in: attempt)
+            let guest = JoinedUser.guest(GuestClaim(id: user, session: token))
+            let failure = try await writer.putOff(error, login, joining: guest, since: began, in: attempt)
+            throw failure.reason == .identityTaken ? failure.of(login.result.verified) : failure
         }
         return written.map { written in
             LinkedUser(
                 user: written.user,
                 isNew: written.linked,
                 missingPermissions: mapped.missingPermissions,
-                omissions: mapped.omissions
+                omissions: mapped.omissions,
+                verified: login.result.verified
             )
         }
     }
 
     /// Returns the login methods that the user of a session has.
     package func loginMethods(
-        ofUserOf token: SessionToken?,
+        ofUserOf token: SessionKey?,
         in loaded: LoadedApplication
     ) async throws(Failure) -> [LoginMethod] {
         let (user, token) = try await sessions.session(of: token, in: loaded)
@@ -194,7 +198,7 @@ package struct Linking: Sendable {
     ///   another request changes the account at the same time.
     package func unlink(
         _ method: LoginMethodSelection,
-        fromUserOf token: SessionToken?,
+        fromUserOf token: SessionKey?,
         in loaded: LoadedApplication,
         logger: Logger
     ) async throws(Failure) {

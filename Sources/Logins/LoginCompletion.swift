@@ -97,7 +97,7 @@ package final class LoginCompletion: Sendable {
                 credential: CredentialFields(),
                 mapping: verified.mapping,
                 appID: nil,
-                previousToken: pending.previousToken,
+                previousSession: pending.previousSession,
                 client: LoginClient(keyLabel: step.keyLabel, trustedDevice: nil),
                 idempotencyKey: step.idempotencyKey
             ),

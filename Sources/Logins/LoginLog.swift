@@ -204,8 +204,8 @@ package struct LoginLog: Sendable {
                 duration: duration,
                 request: logger[metadataKey: "hb.request.id"]?.description,
                 source: logger[metadataKey: "source"]?.description,
-                userAgent: RequestAgent.current,
-                session: (try? result.get())?.token.publicID
+                userAgent: RequestSender.current.userAgent,
+                session: (try? result.get())?.token.key.publicID
             )
         )
         return duration

@@ -62,6 +62,9 @@ enum SessionCounters {
     /// The number of sessions that clients ended by a logout.
     static let signedOut = Counter(label: "federation_sessions_signed_out_total")
 
+    /// The number of sessions that ended since one of their refresh tokens was used twice.
+    static let reused = Counter(label: "federation_refresh_token_reuses_total")
+
     private static func checks(_ outcome: String) -> Counter {
         Counter(label: "federation_session_checks_total", dimensions: [("outcome", outcome)])
     }

@@ -57,11 +57,12 @@ package struct LoginWriter: Sendable {
         let began = ContinuousClock.now
         let written: StatementOutcome<WrittenLogin>
         do throws(Failure) {
+            try await requireKnown(login, in: attempt)
             try await askAboutAccount(withAddressOf: mapped, login, by: plan, in: attempt)
             written = try await write(
                 mapped,
                 of: login,
-                session: session,
+                session: session.key,
                 linking: joining?.target,
                 by: plan,
                 in: attempt
@@ -70,6 +71,7 @@ package struct LoginWriter: Sendable {
             if error.reason == .credentialReplayed { try await refuseOtherRequest(login, in: attempt) }
             throw try await putOff(error, login, joining: joining, since: began, in: attempt)
         }
+        if case .done(let written) = written { await confirmAddress(of: written.user, by: login, in: attempt) }
         return written.map { written in
             // A user who has just answered is not asked again by mail.
             if written.created, !login.hasBeenAsked || attempt.loaded.application.settings.sameAddress == .separate {
@@ -82,9 +84,41 @@ package struct LoginWriter: Sendable {
                 linked: written.linked,
                 lost: written.lost,
                 missingPermissions: mapped.missingPermissions,
-                omissions: mapped.omissions
+                omissions: mapped.omissions,
+                verified: login.result.verified
             )
         }
+    }
+
+    /// Refuses a login of an unknown identity, if the request says so.
+    ///
+    /// - Throws: `login_unknown`.
+    private func requireKnown(_ login: AuthenticatedLogin, in attempt: LoginAttempt) async throws(Failure) {
+        guard attempt.request.ifUnknown == .refused else { return }
+        guard try await store.isKnown(login.result.verified.identity, in: attempt.loaded.application) else {
+            throw Failure(.loginUnknown, "No user of this app has this identity.")
+        }
+    }
+
+    /// Marks the user's e-mail address as confirmed if the provider owns the address and confirms it (decision D6).
+    ///
+    /// The login is written already. If this fails, the next login of the user confirms the address.
+    private func confirmAddress(
+        of user: User,
+        by login: AuthenticatedLogin,
+        in attempt: LoginAttempt
+    ) async {
+        guard let address = login.result.confirmedAddress, !user.emailVerified,
+            user.email?.lowercased().hasSameBytes(as: address.lowercased()) == true
+        else { return }
+        let identity = login.result.verified.identity
+        try? await store.confirmAddress(
+            address,
+            of: user.objectID,
+            by: identity,
+            in: attempt.loaded.application,
+            actor: .provider(identity.provider, by: "login")
+        )
     }
 
     /// Writes an authenticated login to the database.
@@ -94,7 +128,7 @@ package struct LoginWriter: Sendable {
     func write(
         _ mapped: MappedProfile,
         of login: AuthenticatedLogin,
-        session: SessionToken,
+        session: SessionKey,
         linking: LinkTarget?,
         by plan: LoginPlan,
         in attempt: LoginAttempt
@@ -126,7 +160,7 @@ package struct LoginWriter: Sendable {
             banHash: try await banKey.hasher(of: application.id)(login.result.verified.identity),
             freshID: login.freshID ?? random.objectID(),
             tokenHash: session.hash,
-            previousTokenHash: attempt.request.previousToken?.hash,
+            previousTokenHash: attempt.request.previousSession?.hash,
             sessionSeconds: application.settings.sessionAbsoluteSeconds,
             values: plan.columnValues(of: mapped),
             cleared: mapped.cleared,
@@ -173,7 +207,7 @@ package struct LoginWriter: Sendable {
             failure,
             .provider(login.verified(with: invitation), joining: joining),
             by: request.client,
-            previousToken: request.previousToken,
+            previousSession: request.previousSession,
             since: began,
             in: attempt.loaded
         )
@@ -192,7 +226,8 @@ package struct LoginWriter: Sendable {
     ) async throws(Failure) {
         let application = attempt.loaded.application
         // Only an address that the provider calls the user's counts. A client's mapping could read any text.
-        guard application.settings.sameAddress == .ask, !login.hasBeenAsked, let email = plan.email(of: mapped),
+        let asks = application.settings.sameAddress == .ask || attempt.request.ifUnknown == .asking
+        guard asks, !login.hasBeenAsked, let email = plan.email(of: mapped),
             let given = login.result.profile.fields["email"]?.string.flatMap({ EmailAddress($0) }),
             EmailAddress(email)?.login.hasSameBytes(as: given.login) == true
         else { return }
@@ -204,7 +239,12 @@ package struct LoginWriter: Sendable {
             in: application
         )
         guard let found else { return }
-        if let once = login.once, try await !store.use(once, of: application) { throw .credentialReplayed }
+        // A client that cannot go on with the pending login sends the credential once more, to link it.
+        if attempt.request.ifUnknown != .asking, let once = login.once,
+            try await !store.use(once, of: application)
+        {
+            throw .credentialReplayed
+        }
         throw try await pendings.accountExists(
             login.verified(with: attempt.invitation(with: login)),
             account: found.account,
@@ -212,7 +252,7 @@ package struct LoginWriter: Sendable {
             begunAt: login.once?.issuedAt.laterBySecond ?? found.now,
             guest: attempt.request.guest,
             by: attempt.request.client,
-            previousToken: attempt.request.previousToken,
+            previousSession: attempt.request.previousSession,
             in: attempt.loaded
         )
     }

@@ -33,47 +33,61 @@ package final class LoginRequest: Sendable {
     /// The session that the client has before the login.
     ///
     /// The login ends that session if the session belongs to the same user.
-    package let previousToken: SessionToken?
+    package let previousSession: SessionKey?
     package let client: LoginClient
     package let idempotencyKey: IdempotencyKey?
     /// The guest whom the login turns into a user with an identity; nil for a login that converts no guest.
     package let guest: GuestClaim?
     /// The invitation that a new user presents.
     package let invitation: InvitationToken?
+    /// What happens if no user has the identity.
+    package let ifUnknown: UnknownIdentity
 
     package init(
         provider: ProviderName,
         credential: CredentialFields,
         mapping: JSONValue?,
         appID: String?,
-        previousToken: SessionToken?,
+        previousSession: SessionKey?,
         client: LoginClient,
         idempotencyKey: IdempotencyKey? = nil,
         guest: GuestClaim? = nil,
-        invitation: InvitationToken? = nil
+        invitation: InvitationToken? = nil,
+        ifUnknown: UnknownIdentity = .asConfigured
     ) {
         self.provider = provider
         self.credential = credential
         self.mapping = mapping
         self.appID = appID
-        self.previousToken = previousToken
+        self.previousSession = previousSession
         self.client = client
         self.idempotencyKey = idempotencyKey
         self.guest = guest
         self.invitation = invitation
+        self.ifUnknown = ifUnknown
     }
+}
+
+/// What a login does if no user has its identity.
+package enum UnknownIdentity: Sendable {
+    /// The login creates a user, or asks about an account with its e-mail address (setting `sameAddress`).
+    case asConfigured
+    /// The login creates a user, but never one whose e-mail address an account has already: then it asks.
+    case asking
+    /// The login is refused with `login_unknown`.
+    case refused
 }
 
 /// A guest whom a client names in a request, with the guest's session.
 ///
-/// The session token shows that the client acts for this guest.
+/// The session shows that the client acts for this guest.
 package struct GuestClaim: Sendable {
     package let id: ObjectID
-    package let token: SessionToken
+    package let session: SessionKey
 
-    package init(id: ObjectID, token: SessionToken) {
+    package init(id: ObjectID, session: SessionKey) {
         self.id = id
-        self.token = token
+        self.session = session
     }
 }
 
@@ -85,7 +99,7 @@ package enum JoinedUser: Sendable {
 
     var target: LinkTarget {
         switch self {
-        case .guest(let guest): .guest(guest.id, tokenHash: guest.token.hash)
+        case .guest(let guest): .guest(guest.id, tokenHash: guest.session.hash)
         case .mailbox(let mailbox): .mailbox(mailbox)
         }
     }
@@ -114,6 +128,8 @@ package struct LoginResult: Sendable {
     package let missingPermissions: [String]
     /// The parts of the provider's profile that were not written, since they do not fit the user's properties.
     package let omissions: [Omission]
+    /// The user as the provider described them; nil after a login without a provider.
+    package let verified: VerifiedIdentity?
 
     package init(
         user: User,
@@ -129,7 +145,8 @@ package struct LoginResult: Sendable {
             linked: false,
             lost: [],
             missingPermissions: missingPermissions,
-            omissions: omissions
+            omissions: omissions,
+            verified: nil
         )
     }
 
@@ -140,7 +157,8 @@ package struct LoginResult: Sendable {
         linked: Bool,
         lost: [KeptIdentity],
         missingPermissions: [String],
-        omissions: [Omission]
+        omissions: [Omission],
+        verified: VerifiedIdentity?
     ) {
         self.user = user
         self.token = token
@@ -149,6 +167,7 @@ package struct LoginResult: Sendable {
         self.lost = lost
         self.missingPermissions = missingPermissions
         self.omissions = omissions
+        self.verified = verified
     }
 }
 

@@ -10,7 +10,7 @@ extension Sessions {
     /// If the log of logins still contains the login that opened a session, the result has the network address and the
     /// user agent of that login.
     package func sessions(
-        ofSession token: SessionToken?,
+        ofSession token: SessionKey?,
         in loaded: LoadedApplication
     ) async throws(Failure) -> [OwnSession] {
         let (user, token) = try await session(of: token, in: loaded)
@@ -23,7 +23,7 @@ extension Sessions {
     ///
     /// - Returns: The number of ended sessions.
     package func endOtherSessions(
-        ofSession token: SessionToken?,
+        ofSession token: SessionKey?,
         in loaded: LoadedApplication
     ) async throws(Failure) -> Int {
         let (user, token) = try await session(of: token, in: loaded)
@@ -37,7 +37,7 @@ extension Sessions {
     /// - Throws: `not_found` for every session of another user, whether it exists or not (T-117).
     package func endSession(
         _ id: String,
-        ofSession token: SessionToken?,
+        ofSession token: SessionKey?,
         in loaded: LoadedApplication
     ) async throws(Failure) {
         let user = try await user(of: token, in: loaded)

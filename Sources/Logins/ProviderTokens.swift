@@ -49,7 +49,7 @@ package struct ProviderTokens: Sendable {
     ///   returns no tokens to clients, or if the service keeps none for the identity; `credential_revoked` and
     ///   `credential_expired` if the token is no longer usable.
     package func keptToken(
-        ofSession token: SessionToken?,
+        ofSession token: SessionKey?,
         at provider: ProviderName,
         in loaded: LoadedApplication
     ) async throws(Failure) -> GivenToken {
@@ -85,27 +85,28 @@ package struct ProviderTokens: Sendable {
     ///
     /// - Throws: The errors of a login with the kept token; `not_found` if no access token is kept.
     package func refreshProfile(
-        ofSession token: SessionToken?,
+        ofSession token: SessionKey?,
         at provider: ProviderName,
         in loaded: LoadedApplication
     ) async throws(Failure) -> RefreshedUser {
         try loaded.requireKeeping(of: provider)
         let end = ContinuousClock.now + limits.login
         return try await admission.admit(loaded.application.id) { () throws(Failure) in
-            let identity = try await sessionIdentity(of: token, at: provider, in: loaded)
-            guard let kept = identity.kept, kept.token.kind == .access else {
-                throw Self.noKeptToken
-            }
             var last: TokenCheck.Reading?
             return try await directory.withCurrent(loaded, until: end) { (loaded) throws(Failure) in
                 let reading: TokenCheck.Reading
                 if let last, try last.isAnswer(for: loaded) {
                     reading = last
                 } else {
-                    reading = try await check.read(kept, of: loaded, deadline: end - limits.storeReserve)
+                    reading = try await check.read(of: loaded, deadline: end - limits.storeReserve) {
+                        () throws(Failure) in
+                        let identity = try await sessionIdentity(of: token, at: provider, in: loaded)
+                        guard let kept = identity.kept, kept.token.kind != .id else { throw Self.noKeptToken }
+                        return kept
+                    }
                     last = reading
                 }
-                switch try await check.write(reading, of: kept, in: loaded) {
+                switch try await check.write(reading, in: loaded) {
                 case .outdated(let failure): return .outdated(failure)
                 case .done(let refreshed?): return .done(refreshed)
                 case .done(nil):
@@ -119,7 +120,7 @@ package struct ProviderTokens: Sendable {
 
     /// Returns the identity by which a live session of an enabled user was opened.
     private func sessionIdentity(
-        of token: SessionToken?,
+        of token: SessionKey?,
         at provider: ProviderName,
         in loaded: LoadedApplication
     ) async throws(Failure) -> SessionIdentity {

@@ -137,7 +137,15 @@ package final class SameAddressLogins: Sendable {
         do throws(Failure) {
             switch answer.choice {
             case .session(let token):
-                return try await link(opened, toUserOf: token, by: answer, in: loaded, logger: logger)
+                let step = step(of: opened, by: answer.idempotencyKey, keyLabel: answer.keyLabel, joining: nil)
+                let linked = try await link(opened, toUserOf: token.key, by: step, in: loaded, logger: logger)
+                return LoginResult(
+                    user: linked.user,
+                    token: token,
+                    created: false,
+                    missingPermissions: linked.missingPermissions,
+                    omissions: linked.omissions
+                )
             case .code(let code, let keepsIdentities):
                 let mailbox = LinkTarget.Mailbox(
                     user: opened.account,
@@ -159,19 +167,35 @@ package final class SameAddressLogins: Sendable {
                 return try await complete(opened, by: answer, joining: guest, in: loaded, logger: logger)
             }
         } catch {
-            // The single-use value is the pending login, and not the credential that these errors speak of.
-            switch error.reason {
-            case .credentialReplayed: throw .pendingInvalid
-            case .credentialRevoked: throw Self.revoked
-            default: throw error
-            }
+            throw error.ofPendingLogin
         }
     }
 
-    private static let revoked = Failure(
-        .credentialRevoked,
-        "Since this login began, the provider has revoked the access, or the user was erased. Log in again."
-    )
+    /// Links the identity of a pending login to the user of a session: the user must have the address of the login.
+    ///
+    /// - Parameters:
+    ///   - pending: The encrypted pending login.
+    ///   - session: The session.
+    ///   - keyLabel: The label of the request's API key.
+    ///   - loaded: The application.
+    ///   - logger: Gets the outcome.
+    /// - Returns: The user.
+    /// - Throws: `pending_login_invalid`; the errors of ``Linking``.
+    package func link(
+        _ pending: String,
+        toUserOf session: SessionKey,
+        by keyLabel: String?,
+        in loaded: LoadedApplication,
+        logger: Logger
+    ) async throws(Failure) -> LinkedUser {
+        let opened = try open(pending, by: keyLabel, in: loaded)
+        let step = step(of: opened, by: nil, keyLabel: keyLabel, joining: nil)
+        do throws(Failure) {
+            return try await link(opened, toUserOf: session, by: step, in: loaded, logger: logger)
+        } catch {
+            throw error.ofPendingLogin
+        }
+    }
 
     private func complete(
         _ opened: Opened,
@@ -187,7 +211,7 @@ package final class SameAddressLogins: Sendable {
             return try await completion.complete(
                 opened.login,
                 of: opened.pending,
-                by: step(of: opened, by: answer, joining: joining),
+                by: step(of: opened, by: answer.idempotencyKey, keyLabel: answer.keyLabel, joining: joining),
                 in: loaded,
                 logger: logger
             )
@@ -196,45 +220,38 @@ package final class SameAddressLogins: Sendable {
 
     private func link(
         _ opened: Opened,
-        toUserOf token: SessionToken,
-        by answer: SameAddressAnswer,
+        toUserOf session: SessionKey,
+        by step: LoginCompletion.Step,
         in loaded: LoadedApplication,
         logger: Logger
-    ) async throws(Failure) -> LoginResult {
-        let user = try await sessions.user(of: token, in: loaded)
+    ) async throws(Failure) -> LinkedUser {
+        let user = try await sessions.user(of: session, in: loaded)
         guard user.hasEmail(opened.email) else {
             throw Failure(
                 .pendingLoginInvalid,
                 "The user of this session has another e-mail address than this login. Log in to the other account."
             )
         }
-        let step = step(of: opened, by: answer, joining: nil)
-        let linked = try await linking.link(
+        return try await linking.link(
             AuthenticatedLogin(opened.login.result, mapping: opened.login.mapping, once: step.once),
             in: completion.attempt(of: opened.login, opened.pending, by: step, in: loaded),
             to: user,
-            session: token,
+            session: session,
             logger: logger
-        )
-        return LoginResult(
-            user: linked.user,
-            token: token,
-            created: false,
-            missingPermissions: linked.missingPermissions,
-            omissions: linked.omissions
         )
     }
 
     private func step(
         of opened: Opened,
-        by answer: SameAddressAnswer,
+        by idempotencyKey: IdempotencyKey?,
+        keyLabel: String?,
         joining: JoinedUser?
     ) -> LoginCompletion.Step {
-        let owner = answer.idempotencyKey?.owner ?? random.bytes(16)
+        let owner = idempotencyKey?.owner ?? random.bytes(16)
         return LoginCompletion.Step(
             once: .pendingLogin(opened.pending.hash, begunAt: opened.pending.begunAt, owner: owner),
-            idempotencyKey: answer.idempotencyKey,
-            keyLabel: answer.keyLabel,
+            idempotencyKey: idempotencyKey,
+            keyLabel: keyLabel,
             factor: nil,
             joining: joining
         )
@@ -259,6 +276,23 @@ package final class SameAddressLogins: Sendable {
             throw .pendingInvalid
         }
         return Opened(pending: pending, login: login, guest: guest, email: email, account: account)
+    }
+}
+
+extension Failure {
+    /// The failure of a request that finishes a pending login.
+    ///
+    /// The used value is the pending login. Some errors speak of a credential instead.
+    fileprivate var ofPendingLogin: Failure {
+        switch reason {
+        case .credentialReplayed: .pendingInvalid
+        case .credentialRevoked:
+            Failure(
+                .credentialRevoked,
+                "Since this login began, the provider has revoked the access, or the user was erased. Log in again."
+            )
+        default: self
+        }
     }
 }
 

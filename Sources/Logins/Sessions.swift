@@ -26,7 +26,7 @@ package struct Sessions: Sendable {
     }
 
     /// Returns whether the token names a live session of an enabled user.
-    package func isValid(_ token: SessionToken?, of loaded: LoadedApplication) async throws(Failure) -> Bool {
+    package func isValid(_ token: SessionKey?, of loaded: LoadedApplication) async throws(Failure) -> Bool {
         guard let token else { return false }
         return try await liveUser(ofHash: token.hash, in: loaded)?.status.mayAct ?? false
     }
@@ -35,7 +35,7 @@ package struct Sessions: Sendable {
     ///
     /// - Throws: `session_invalid` if the token names no live session. A client SDK with an expired token treats that
     ///   error as a completed logout.
-    package func signOut(_ token: SessionToken?, of loaded: LoadedApplication) async throws(Failure) {
+    package func signOut(_ token: SessionKey?, of loaded: LoadedApplication) async throws(Failure) {
         guard let token, try await store.endSession(tokenHash: token.hash, of: loaded.application) else {
             throw Failure.sessionInvalid
         }
@@ -46,7 +46,7 @@ package struct Sessions: Sendable {
     ///
     /// - Throws: `session_invalid`; `account_disabled` if an operator has since disabled the user.
     package func user(
-        of token: SessionToken?,
+        of token: SessionKey?,
         in loaded: LoadedApplication
     ) async throws(Failure) -> User {
         guard let token, let user = try await user(ofHash: token.hash, in: loaded) else { throw Failure.sessionInvalid }
@@ -68,11 +68,21 @@ package struct Sessions: Sendable {
     ///
     /// - Throws: As `user(of:in:)`.
     package func session(
-        of token: SessionToken?,
+        of token: SessionKey?,
         in loaded: LoadedApplication
-    ) async throws(Failure) -> (user: User, token: SessionToken) {
+    ) async throws(Failure) -> (user: User, token: SessionKey) {
         guard let token else { throw .sessionInvalid }
         return (try await user(of: token, in: loaded), token)
+    }
+
+    /// Returns a live session with everything that a signed token says about it.
+    ///
+    /// - Throws: `session_invalid`, `account_disabled`.
+    package func facts(of session: SessionKey, in loaded: LoadedApplication) async throws(Failure) -> SessionFacts {
+        let facts = try await directory.withCurrent(loaded, until: .now + limits.login) { (loaded) throws(Failure) in
+            try await store.sessionFacts(of: session, in: loaded.application)
+        }
+        return try facts.live()
     }
 
     /// Returns the user of a live session, disabled or not.
@@ -94,7 +104,7 @@ package struct Sessions: Sendable {
     /// - Throws: `not_found` for the id of every other user, whether the user exists or not (T-117).
     package func ownUser(
         _ id: ObjectID?,
-        token: SessionToken?,
+        token: SessionKey?,
         in loaded: LoadedApplication
     ) async throws(Failure) -> User {
         let user = try await user(of: token, in: loaded)
@@ -116,17 +126,27 @@ extension Failure {
     }
 }
 
+extension SessionFacts? {
+    /// Returns the facts of a session whose user may act.
+    ///
+    /// - Throws: `session_invalid` if there is no session, `account_disabled`.
+    func live() throws(Failure) -> SessionFacts {
+        guard let facts = self else { throw .sessionInvalid }
+        guard facts.user.status.mayAct else { throw Store.accountDisabled }
+        return facts
+    }
+}
+
 extension UserStatus {
     /// Whether the sessions of a user with this status are valid.
     fileprivate var mayAct: Bool { self != .disabled }
 }
 
 extension SessionToken {
-    /// The SHA-256 of the token.
-    ///
-    /// The database stores this hash and not the token.
-    package var hash: [UInt8] { Digest.sha256(secret.reveal()) }
+    package var key: SessionKey { SessionKey(hash: Digest.sha256(secret.reveal())) }
+}
 
+extension SessionKey {
     /// The public id of the session: users and operators see it in lists of sessions.
     var publicID: String { Hexadecimal.encode(SHA256.hash(data: hash).prefix(16)) }
 }

@@ -2,6 +2,7 @@ package import Applications
 package import Domain
 package import Encodings
 import Secrets
+import SignedTokens
 package import Store
 
 /// A signed token that a client presents to other services.
@@ -46,7 +47,7 @@ package struct TokenIssuer: Sendable {
     ///
     /// - Throws: `tokens_off` if the application issues no tokens; `session_invalid`, `account_disabled`.
     package func signedToken(
-        ofSession token: SessionToken?,
+        ofSession token: SessionKey?,
         in loaded: LoadedApplication
     ) async throws(Failure) -> IssuedToken {
         let application = loaded.application
@@ -71,7 +72,7 @@ package struct TokenIssuer: Sendable {
             throw .sessionInvalid
         }
         let roles = application.roles(of: user, given: try await store.roles(of: user.objectID, in: application))
-        let key = try await tokenKeys.signing(for: application.id)
+        let key = try await tokenKeys.signing(for: application.id, by: .es256)
         let now = clock.seconds
         let claims = TokenClaims(
             issuer: "\(url)/\(application.id)",
@@ -87,22 +88,76 @@ package struct TokenIssuer: Sendable {
         return IssuedToken(text: try key.sign(claims.json), expires: (now + settings.seconds) * 1000)
     }
 
-    /// Returns the key set that verifies signed tokens, and for how many seconds clients may cache it.
+    /// Signs claims for an application's users.
     ///
-    /// The key set is `{"keys": [JWK]}` (RFC 7517 §5). If no application is given, the key set has the keys of all
-    /// applications.
-    package func tokenKeySet(of loaded: LoadedApplication?) async throws(Failure) -> (set: JSONValue, seconds: Int) {
-        let published = try await tokenKeys.published(of: loaded?.application.id)
-        let keys = published.map { key in
-            JSONValue.object(
-                JSONObject(
-                    key.publicKey.members + [
-                        .init("use", .string("sig")), .init("alg", .string("ES256")), .init("kid", .string(key.id)),
-                    ]
-                )
-            )
+    /// - Throws: `internal` if this instance lacks the master key of the signing key; `store_unavailable` and similar
+    ///   errors.
+    package func sign(
+        _ claims: JSONObject,
+        by algorithm: TokenAlgorithm,
+        for loaded: LoadedApplication
+    ) async throws(Failure) -> Secret {
+        try await tokenKeys.signing(for: loaded.application.id, by: algorithm).sign(claims)
+    }
+
+    /// Returns the key set that verifies signed tokens.
+    ///
+    /// - Parameters:
+    ///   - loaded: The application; nil for the keys of all applications.
+    ///   - algorithm: The algorithm of the keys; nil for the keys of all algorithms.
+    /// - Returns: The key set `{"keys": [JWK]}` (RFC 7517 §5), and for how many seconds clients may cache it. It is not
+    ///   cached without a key of the algorithm, since the first key signs at once; a set of all algorithms is not
+    ///   cached without a key for ES256.
+    /// - Throws: `store_unavailable` or another failure of the database.
+    package func tokenKeySet(
+        of loaded: LoadedApplication?,
+        by algorithm: TokenAlgorithm? = nil
+    ) async throws(Failure) -> (set: JSONValue, seconds: Int) {
+        let published = try await tokenKeys.published(of: loaded?.application.id, by: algorithm)
+        let isComplete = published.contains { $0.algorithm == algorithm ?? .es256 }
+        let seconds = isComplete ? TokenKeyRing.cacheSeconds(of: published) : 0
+        return (.object(["keys": .array(published.map { .object($0.jwk) })]), seconds)
+    }
+
+    /// Returns the certificates of the keys that verify tokens by RS256, and for how many seconds clients may cache
+    /// them.
+    ///
+    /// The certificates are the object `{kid: PEM}`. If no application is given, the object has the certificates of all
+    /// applications. Certificates that verify session cookies are published longer.
+    package func tokenCertificates(
+        of loaded: LoadedApplication?,
+        forCookies: Bool = false
+    ) async throws(Failure) -> (certificates: JSONValue, seconds: Int) {
+        let published = try await tokenKeys.published(
+            of: loaded?.application.id,
+            by: .rs256,
+            for: forCookies ? TokenKeyRing.cookieKeptSeconds : TokenKeyRing.keptSeconds
+        )
+        let members = published.compactMap { key in
+            key.certificate.map { JSONObject.Member(key.id, .string($0)) }
         }
-        return (.object(["keys": .array(keys)]), TokenKeyRing.cacheSeconds(of: published))
+        return (.object(JSONObject(members)), TokenKeyRing.cacheSeconds(of: published))
+    }
+
+    /// Verifies a token by the published keys of an application, and returns its claims.
+    ///
+    /// Nothing but the signature is verified: the caller checks the claims.
+    ///
+    /// - Parameters:
+    ///   - text: The text that may be a token.
+    ///   - algorithm: The only algorithm by which the token may be signed.
+    ///   - loaded: The application.
+    /// - Returns: The claims; nil for a text that is no token, or that no such key of the application has signed.
+    /// - Throws: `store_unavailable` or another failure of the database.
+    package func claims(
+        of text: Secret,
+        by algorithm: TokenAlgorithm,
+        in loaded: LoadedApplication
+    ) async throws(Failure) -> JSONObject? {
+        let accepted = [SignatureAlgorithm(rawValue: algorithm.rawValue)].compactMap(\.self)
+        guard let token = try? SignedToken(text, by: accepted) else { return nil }
+        let key = try await tokenKeys.verifying(token.keyID, for: loaded.application.id)
+        return key.flatMap { try? token.claims(signedBy: $0) }
     }
 }
 

@@ -22,6 +22,25 @@ package indirect enum FieldShape: Sendable, Equatable {
     /// One of these constants, which are the values of a lookup table in a mapping entry.
     case constants([JSONValue])
 
+    /// Creates the shape of values like a sample.
+    ///
+    /// A text that is a web address, or whose name is `email`, has the shape of such texts.
+    init(ofSample sample: JSONValue, named name: String) {
+        switch sample {
+        case .string(let text):
+            self = name == "email" ? .email : text.hasPrefix("https://") ? .url : .text
+        case .bool: self = .boolean
+        case .number: self = .integer
+        case .array(let elements):
+            self = elements.first.map { .list(of: FieldShape(ofSample: $0, named: "")) } ?? .unknown
+        case .object(let object):
+            self = .object(
+                Dictionary(object.members.map { ($0.key, FieldShape(ofSample: $0.value, named: $0.key)) }) { $1 }
+            )
+        case .null: self = .unknown
+        }
+    }
+
     /// Returns the shape of the member with the given name; nil if values of this shape have no members.
     ///
     /// For a name that is not listed, the shape is `unknown`, since the provider may have added the member.

@@ -40,6 +40,43 @@ package struct ProfileFields: Sendable {
         self.fields = Dictionary(uniqueKeysWithValues: fields.map { ($0.key, $0.value) })
     }
 
+    /// Returns a catalogue that also has the members of a sample profile, with the shapes of their values.
+    ///
+    /// - Parameters:
+    ///   - more: The sample.
+    ///   - provider: The display name of the provider.
+    /// - Returns: The catalogue.
+    package func adding(sample more: JSONObject, of provider: String) -> ProfileFields {
+        let news = more.members.filter { fields[$0.key] == nil }
+        return ProfileFields(
+            provider: provider,
+            sample: JSONObject(sample.members + news),
+            synonyms: synonyms,
+            refusesUnknownFields: refusesUnknownFields,
+            order: order + news.map(\.key),
+            fields: fields.merging(news.map { ($0.key, (nil, FieldShape(ofSample: $0.value, named: $0.key))) }) {
+                known,
+                _ in known
+            }
+        )
+    }
+
+    private init(
+        provider: String,
+        sample: JSONObject,
+        synonyms: [String: String],
+        refusesUnknownFields: Bool,
+        order: [String],
+        fields: [String: Field]
+    ) {
+        self.provider = provider
+        self.sample = sample
+        self.synonyms = synonyms
+        self.refusesUnknownFields = refusesUnknownFields
+        self.order = order
+        self.fields = fields
+    }
+
     /// The catalogue of an unknown provider.
     ///
     /// It has no fields and gives no warnings.

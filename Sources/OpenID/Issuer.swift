@@ -14,6 +14,16 @@ package enum IssuerRule {
             && (try? HTTPURL(text.replacing(tenant, with: "common"))) != nil
     }
 
+    /// The rule for a value that an issuer writes in the claim `iss`, which need not be a URL: Google also writes
+    /// `accounts.google.com`.
+    static let written = TextRule(
+        "must be a text of 1 to 500 visible ASCII characters",
+        pattern: "^[!-~]{1,500}$",
+        example: "accounts.example.com"
+    ) { text in
+        (1...500).contains(text.utf8.count) && text.utf8.allSatisfy { (0x21...0x7E).contains($0) }
+    }
+
     /// The place of the tenant in the issuer of a service that has one for each tenant, such as Microsoft's.
     static let tenant = "{tenantid}"
 }
@@ -22,6 +32,8 @@ package enum IssuerRule {
 struct Issuer: Sendable, Hashable {
     /// The URL as in the settings, with or without ``IssuerRule/tenant``.
     let url: String
+    /// What the operator has set in place of the discovery document; nil for none.
+    let pinned: PinnedIssuer?
 
     /// The URL of the discovery document.
     ///

@@ -1,11 +1,12 @@
 // OpenID — the provider kind for OpenID Connect: any issuer by its discovery document.
 //
-// Owns: the provider kind `oidc` and its provider in an application (`OpenIDKind`, `OpenIDProvider`), presets, which are
-// documents about known issuers (`Preset`), the discovery document and its cache, the requests to an issuer, and the
-// profile that the claims of an ID token make.
+// Owns: the provider kind `oidc` and its provider in an application (`OpenIDKind`, `OpenIDProvider`), presets, which
+// are documents about known issuers (`OpenIDPreset`), the discovery document and its cache, the claims of ID tokens and
+// of `userinfo`, and the events that an issuer sends (`SecurityEvent`). Issuers that differ in more than values have a
+// folder of their own, such as `Apple`.
 //
-// Must not know: what a login does with the verified user (mappings, the database), or one issuer by name: what differs
-// between issuers is in the documents. What is true of every signed token is in `SignedTokens`.
+// Must not know: what a login does with the verified user (mappings, the database). What is true of every signed token
+// is in `SignedTokens`, what is true of every authorization server in `AuthorizationServers`.
 //
-// Nothing that an issuer writes reaches a message, except the names of errors of OAuth (RFC 6749 §5.2).
+// Nothing that an issuer writes reaches a message for users.
 import Providers

@@ -1,3 +1,4 @@
+package import AuthorizationServers
 package import Curl
 package import Description
 package import Domain
@@ -13,36 +14,43 @@ extension ProviderName {
 
 /// The provider kind for OpenID Connect.
 ///
-/// A provider of this kind accepts ID tokens and authorization codes of one issuer. The service can also send a browser
-/// to the issuer's login dialog itself.
+/// A provider of this kind accepts ID tokens, authorization codes and access tokens of one issuer. The service can also
+/// send a browser to the issuer's login dialog itself.
 package struct OpenIDKind: ProviderKind {
     package let name = ProviderName.oidc
     package let title = "OpenID Connect"
     package let fields = ProfileFields.openID
     package let subjects = SubjectRule(isGlobal: true)
-    package let appTerms = AppTerms(
-        id: ("clientId", "Client id", "The client id. Each id only once."),
-        clientIDRule,
-        secret: ("clientSecret", "Client secret", "The client secret."),
-        called: "the client secret"
-    )
+    package let appTerms = AppTerms.client
     package let optionShape = OpenIDOptions.description.shape
-    package let secretOptions: [SecretOption] = []
+    package let secretOptions = [privateKey]
+    package let secretlessApps: String? = "clientIds"
     package let exportedOptions: [String] = []
+    package let callbacks = [
+        EnteredAddress(place: "The client", title: "Events and back-channel logout", name: "webhook")
+    ]
     package let dialogReturn: EnteredAddress? =
         EnteredAddress(place: "The client", title: "Redirect URI", name: "authorize")
 
-    static let clientIDRule = TextRule(
-        "must be a text of 1 to 255 letters, digits and _-./:",
-        pattern: "^[A-Za-z0-9_./:-]{1,255}$",
-        example: "1234567890-abc.apps.googleusercontent.com"
-    ) { ProviderAppID($0) != nil }
+    static let privateKey = SecretOption(
+        name: "privateKey",
+        "Private key",
+        "The key of signingKey: the text of the file that Apple hands out, AuthKey_….p8.",
+        title: "the private key",
+        variable: "PRIVATE_KEY",
+        pattern: #"^-----BEGIN PRIVATE KEY-----[\s\S]{50,2000}$"#
+    ) { secret in
+        ClientSecretKey.read(secret) == nil ? "must be a private key of the curve P-256 in PEM" : nil
+    }
 
     private let client: OpenIDClient
+    package var presets: [PresetGuide] { known.guides }
+    private let known: Presets<OpenIDPreset>
     private let clock: WallClock
 
-    package init(client: OpenIDClient, clock: WallClock) {
+    package init(client: OpenIDClient, presets: Presets<OpenIDPreset>? = nil, clock: WallClock) {
         self.client = client
+        known = presets ?? .shipped
         self.clock = clock
     }
 
@@ -57,9 +65,9 @@ package struct OpenIDKind: ProviderKind {
 
     package func check(_ options: JSONValue, at place: JSONPointer, problems: inout DocumentProblems) {
         guard let options = try? OpenIDOptions(options) else { return }
-        let preset = options.preset.flatMap { Presets.named($0) }
+        let preset = options.preset.flatMap { known.named($0) }
         if options.preset != nil, preset == nil {
-            problems.add(place / "preset", "is none of \(Presets.names)")
+            problems.add(place / "preset", "is none of \(known.names)")
         }
         if options.issuer == nil, preset?.issuer == nil {
             problems.add(place / "issuer", "is needed: \(preset == nil ? "there is no preset" : "the preset has none")")
@@ -71,14 +79,20 @@ package struct OpenIDKind: ProviderKind {
 
     package func provider(_ setup: ProviderSetup) throws(DocumentProblems) -> any Provider {
         let options = try OpenIDOptions(setup.options)
-        guard let settings = OpenIDSettings(options, name: setup.name) else {
+        let preset = options.preset.flatMap { known.named($0) }
+        guard options.preset == nil || preset != nil else {
+            throw DocumentProblems(JSONPointer() / "preset", "is none of \(known.names)")
+        }
+        let key = setup.secrets[Self.privateKey.name]
+        guard let settings = OpenIDSettings(options, preset: preset, name: setup.name, privateKey: key) else {
             throw DocumentProblems(JSONPointer() / "issuer", "is needed")
         }
+        let secretless = options.clientIDs.compactMap { ProviderAppID($0) }
+            .filter { id in !setup.apps.contains { $0.id == id } }
         return OpenIDProvider(
             name: setup.name,
-            application: setup.application,
             isEnabled: setup.isEnabled,
-            apps: setup.apps,
+            apps: setup.apps + secretless.map { ProviderApp(id: $0, secret: Secret("")) },
             settings: settings,
             party: client.party(of: settings.issuer, title: settings.title),
             clock: clock
@@ -87,13 +101,24 @@ package struct OpenIDKind: ProviderKind {
 }
 
 extension OpenIDKind: UpstreamKind {
-    package static var variables: [any DeclaredVariable] { OpenIDVariables.all }
+    package static var variables: [any DeclaredVariable] { ServerVariables.all + [ownPresets] }
+
+    private static let ownPresets = Variable.presets(
+        "openid.presets",
+        addedTo: Presets<OpenIDPreset>.shipped,
+        """
+        A file with [presets of your own](providers/README.md#presets-of-your-own) for issuers of OpenID Connect: a \
+        JSON list.
+        """
+    )
 
     package static func setup(_ settings: inout some UpstreamSettings) -> UpstreamSetup? {
-        let configuration = OpenIDConfiguration(&settings)
+        let configuration = CallConfiguration(&settings)
+        let presets = settings.value(ownPresets)
         return UpstreamSetup(usesTLS: true) { parts in
             OpenIDKind(
                 client: OpenIDClient(curl: parts.curl, configuration: configuration, logger: parts.logger),
+                presets: presets,
                 clock: parts.clock
             )
         }
@@ -102,8 +127,6 @@ extension OpenIDKind: UpstreamKind {
 
 /// The issuers that this instance knows.
 package final class OpenIDClient: Sendable {
-    private let caller: IssuerCaller
-    private let logger: Logger
     private let parties: Links<Key, IssuerParty>
 
     private struct Key: Hashable {
@@ -111,10 +134,8 @@ package final class OpenIDClient: Sendable {
         let title: String
     }
 
-    package init(curl: CurlClient, configuration: OpenIDConfiguration, logger: Logger) {
-        let caller = IssuerCaller(curl: curl, configuration: configuration)
-        self.caller = caller
-        self.logger = logger
+    package init(curl: CurlClient, configuration: CallConfiguration, logger: Logger) {
+        let caller = ServerCaller(curl: curl, configuration: configuration)
         parties = Links { IssuerParty($0.issuer, title: $0.title, caller: caller, logger: logger) }
     }
 
@@ -130,7 +151,7 @@ extension ProfileFields {
             "sub": (nil, .text), "name": (nil, .text), "given_name": (nil, .text), "family_name": (nil, .text),
             "middle_name": (nil, .text), "nickname": (nil, .text), "preferred_username": (nil, .text),
             "profile": (nil, .url), "picture": (nil, .url), "website": (nil, .url), "email": (nil, .email),
-            "email_verified": (nil, .unknown), "gender": (nil, .text), "birthdate": (nil, .text),
+            "email_verified": (nil, .unknown), "gender": (nil, .text), "birthdate": (nil, .day),
             "zoneinfo": (nil, .text), "locale": (nil, .text), "phone_number": (nil, .text),
             "phone_number_verified": (nil, .boolean), "address": (nil, .object(["formatted": .prose])),
             "updated_at": (nil, .integer),

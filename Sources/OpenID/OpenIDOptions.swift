@@ -1,3 +1,4 @@
+import AuthorizationServers
 package import Description
 package import Encodings
 import Providers
@@ -26,6 +27,25 @@ package struct OpenIDOptions: Sendable, Equatable {
     package var redirectURIs: [String] = []
     /// The URLs to which a browser may return after a login in a dialog that this service opens, compared as bytes.
     package var returnURLs: [String] = []
+    /// Whether an access token logs in; nil for the preset's choice.
+    package var accessTokens: Bool?
+    /// Whether a login by an authorization code also reads the claims at the issuer's `userinfo`.
+    package var userinfo = false
+    /// Whether the service keeps refresh tokens.
+    package var keepTokens = false
+    /// The hours after which the service reads the claims again by the kept token, and maps them; nil for never.
+    package var refreshHours: Int64?
+    /// Whether the sessions of an identity end if the issuer says that the identity is revoked.
+    package var endSessionsWhenRevoked = true
+    /// Whether an e-mail address counts as confirmed if the issuer is authoritative for its domain and says that the
+    /// user owns it.
+    package var confirmEmail = false
+    /// Domains for which the issuer is authoritative, besides those of the preset.
+    package var emailDomains: [String] = []
+    /// The key that signs client secrets; nil if each client has a secret of its own.
+    package var signingKey: SigningKeyOptions?
+    /// What stands in place of the discovery document; nil to fetch it.
+    package var pinned: PinnedIssuer?
 
     package init() {}
 }
@@ -43,11 +63,7 @@ extension OpenIDOptions {
     ///
     /// - Throws: `DocumentProblems` with every problem, by its position in the options.
     package init(_ document: JSONValue) throws(DocumentProblems) {
-        let place = JSONPointer()
-        guard let object = document.object else { throw DocumentProblems(place, "must be an object") }
-        var problems = DocumentProblems()
-        self = Self.description.read(membersOf: object, at: place, problems: &problems)
-        guard problems.isEmpty else { throw problems }
+        self = try Self.description.read(stored: document)
     }
 
     /// Describes the options, except the secret ones.
@@ -58,14 +74,14 @@ extension OpenIDOptions {
             Field(
                 "preset",
                 \.preset,
-                Codec<String>.text(ProviderNameRule.rule).orNull,
+                Codec<String>.text(PresetName.rule).orNull,
                 "Preset",
-                "The name of a known issuer, whose document fills the options that are null: \(Presets.names)."
+                "The name of a known issuer, whose document fills the options that are null: \(Presets<OpenIDPreset>.shipped.names)."
             ),
             Field(
                 "title",
                 \.title,
-                Codec<String>.text(titleRule).orNull,
+                Codec<String>.text(ProviderTitle.rule).orNull,
                 "Displayed name",
                 "The name of the provider on pages and in messages. null: that of the preset, or the provider's name."
             ),
@@ -81,7 +97,7 @@ extension OpenIDOptions {
             Field(
                 "clientIds",
                 \.clientIDs,
-                .list(of: .text(OpenIDKind.clientIDRule), max: 50, repeated: "names a client id twice"),
+                .list(of: .text(AppTerms.clientIDRule), max: 50, repeated: "names a client id twice"),
                 "Client ids without a secret",
                 "Further client ids whose ID tokens are accepted, such as those of mobile apps."
             ),
@@ -105,7 +121,7 @@ extension OpenIDOptions {
             Field(
                 "scopes",
                 \.scopes,
-                Codec<[String]>.list(of: .text(scopeRule), max: 50).orNull,
+                Codec<[String]>.list(of: .text(Scopes.rule), max: 50).orNull,
                 "Scopes",
                 """
                 The scopes that the login dialog asks for, openid among them. null: those of the preset, or openid, \
@@ -132,36 +148,76 @@ extension OpenIDOptions {
             ),
             RedirectTarget.ofClients(\.redirectURIs),
             RedirectTarget.afterLogin(\.returnURLs),
+            Field(
+                "accessTokens",
+                \.accessTokens,
+                Codec<Bool>.flag.orNull,
+                "Logins by access token",
+                """
+                Whether an access token logs in, if the issuer says that it issued the token for one of the client ids. \
+                Each API that an app calls holds such tokens, and could log in as the user. Never with nonce \
+                serverIssued. null: only with presets that need it, such as google.
+                """
+            ),
+            Field(
+                "userinfo",
+                \.userinfo,
+                .flag,
+                "Read userinfo",
+                """
+                Whether a login by an authorization code also reads the claims at the issuer's userinfo endpoint. A \
+                login by an access token always does.
+                """
+            ),
+            KeptGrantOptions.keepTokens(\.keepTokens),
+            KeptGrantOptions.refreshHours(\.refreshHours),
+            Field(
+                "endSessionsWhenRevoked",
+                \.endSessionsWhenRevoked,
+                .flag,
+                "End sessions of a revoked identity",
+                "Whether the sessions that an identity opened end when the issuer reports that the user revoked the app."
+            ),
+            Field(
+                "confirmEmail",
+                \.confirmEmail,
+                .flag,
+                "Confirm e-mail addresses",
+                """
+                Whether the address of a user counts as confirmed if the issuer says email_verified and owns the domain: \
+                Google for gmail.com and for the domain of an organization, Apple for its relay, and emailDomains. The \
+                address still finds nobody.
+                """
+            ),
+            Field(
+                "emailDomains",
+                \.emailDomains,
+                .list(of: .text(EmailTrust.domain), max: 50, repeated: "names a domain twice"),
+                "Domains of the issuer",
+                "Further domains whose addresses the issuer owns, such as that of your company."
+            ),
+            Field(
+                "signingKey",
+                \.signingKey,
+                Codec<SigningKeyOptions>.object(SigningKeyOptions.description).orNull,
+                "Key for client secrets",
+                """
+                Apple's key, with the option privateKey: the service then makes the client secrets itself, and the \
+                clients need none. null: each client has its secret.
+                """
+            ),
+            Field(
+                "pinned",
+                \.pinned,
+                Codec<PinnedIssuer>.object(PinnedIssuer.description).orNull,
+                "Pinned endpoints and keys",
+                """
+                Endpoints and keys in place of the discovery document, under its names. null: the service fetches the \
+                document.
+                """
+            ),
         ]
-    )
-
-    private static let titleRule = TextRule(
-        "must be a text of 1 to 60 characters",
-        pattern: "^[^\\u0000-\\u001F\\u007F]{1,60}$",
-        example: "Staff"
-    ) { text in
-        (1...60).contains(text.unicodeScalars.count)
-            && text.unicodeScalars.allSatisfy { $0.value >= 0x20 && $0.value != 0x7F }
-    }
-
-    private static let scopeRule = TextRule(
-        "must be a scope of 1 to 100 visible ASCII characters without quotes and backslashes",
-        pattern: #"^[!#-\[\]-~]{1,100}$"#,
-        example: "email"
-    ) { text in
-        (1...100).contains(text.utf8.count)
-            && text.utf8.allSatisfy { (0x21...0x7E).contains($0) && !$0.isOne(of: #""\"#) }
-    }
-}
-
-/// The rule for names of presets.
-enum ProviderNameRule {
-    static let rule = TextRule(
-        "must be 1 to 32 of a-z 0-9 -, like google",
-        pattern: "^[a-z][a-z0-9-]{0,31}$",
-        example: "google"
-    ) { text in
-        (1...32).contains(text.utf8.count) && text.utf8.first?.isASCIILowercase == true
-            && text.utf8.allSatisfy { $0.isASCIILowercase || $0.isASCIIDigit || $0 == UInt8(ascii: "-") }
+    ) { options, place, problems in
+        KeptGrantOptions.check(keepTokens: options.keepTokens, options.refreshHours, at: place, &problems)
     }
 }

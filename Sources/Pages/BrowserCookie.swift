@@ -40,6 +40,9 @@ package struct BrowserCookie: Sendable {
         BrowserCookie("federation-dialog", isSecure: isSecure, sameSite: .lax)
     }
 
+    /// The cookie that Google's script for One Tap sets beside its form.
+    package static let oneTap = BrowserCookie("g_csrf_token", isSecure: false, sameSite: .lax)
+
     /// Returns the value of `Set-Cookie`.
     ///
     /// Without `seconds`, the browser deletes the cookie when the browser closes.

@@ -35,20 +35,22 @@ extension HTML {
 extension Response {
     /// Returns a response with an HTML document, or with a part of one that a script has requested.
     ///
-    /// No cache stores the response, and no frame shows it. The content security policy names what the document may
-    /// load and execute (`sources`), and where its forms may be sent (`forms`).
+    /// No cache stores the response. Only pages of the origins `framedBy` may show it in a frame. The content security
+    /// policy names what the document may load and execute (`sources`), and where its forms may be sent (`forms`).
     package static func page(
         _ html: HTML,
         status: HTTPResponse.Status = .ok,
         headers: HTTPFields,
         sources: String,
-        forms: String
+        forms: String,
+        framedBy origins: [String] = []
     ) -> Response {
+        let frames = origins.isEmpty ? "'none'" : origins.joined(separator: " ")
         var headers = headers
         headers[.contentType] = "text/html; charset=utf-8"
         headers[.cacheControl] = "no-store"
         headers[.contentSecurityPolicy] =
-            "default-src 'none'; \(sources); base-uri 'none'; form-action \(forms); frame-ancestors 'none'"
+            "default-src 'none'; \(sources); base-uri 'none'; form-action \(forms); frame-ancestors \(frames)"
         return Response(status: status, headers: headers, body: ResponseBody(byteBuffer: ByteBuffer(string: html.text)))
     }
 }

@@ -11,6 +11,7 @@ package enum PageText: String, Sendable, CaseIterable {
     case chooseNewPassword, newPassword, minLength, noGuessedPassword, wordsMakePasswords, emailAddress
     case loginName, keepIdentities, setPassword, logInWithNewPassword, somebodyHasAccount, knownPassword
     case thisIsMyAccount, orSetNewPassword, accountBecomesYours, setPasswordAndConfirm, logInNow, accountComesBack
+    case addressBecomes, changesAddress, addressIsYours, goOnInApp
     case takeBack, addressCountsAgain, identityIsLost, showSecondFactorToo, accountsBecomeTwo, separate, logInToEither
     case somebodyLoggedIn, accountsBecomeOne, passwordOrGone, connect, wasNotMe, accountsStay, logInToOlder
 

@@ -63,7 +63,8 @@ package struct WebPage: Sendable {
     /// Returns a page that may load nothing and execute only `script`.
     ///
     /// With `sendsForms`, the page may send forms to its own origin. The service may respond to a form with a redirect.
-    /// `formTarget` is a further origin to which browsers follow such a redirect.
+    /// `formTarget` is a further origin to which browsers follow such a redirect. Only pages of the origins `framedBy`
+    /// may show the page in a frame.
     package func response(
         _ title: PageText,
         _ body: HTML,
@@ -71,7 +72,8 @@ package struct WebPage: Sendable {
         status: HTTPResponse.Status = .ok,
         headers: HTTPFields = HTTPFields(),
         sendsForms: Bool = false,
-        formTarget: String? = nil
+        formTarget: String? = nil,
+        framedBy origins: [String] = []
     ) -> Response {
         let styles = "style-src \(PageStyle.sheet.source) \(PageStyle.colors(of: settings).source)"
         let scripts = script.map { "script-src \($0.source)" }
@@ -84,7 +86,8 @@ package struct WebPage: Sendable {
             status: status,
             headers: headers,
             sources: [scripts, styles, images].compactMap(\.self).joined(separator: "; "),
-            forms: sendsForms ? "'self'" + (formTarget.map { " \($0)" } ?? "") : "'none'"
+            forms: sendsForms ? "'self'" + (formTarget.map { " \($0)" } ?? "") : "'none'",
+            framedBy: origins
         )
     }
 

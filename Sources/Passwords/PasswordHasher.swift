@@ -61,6 +61,17 @@ package final class PasswordHasher: Sendable {
         return try await inTurn(application, deadline) { Argon2.hash(bytes, salt: salt) }
     }
 
+    /// Returns a new hash that no password has (`UnsetPassword`).
+    ///
+    /// - Throws: `overloaded`; `internal` when memory is short.
+    package func unset(
+        of application: ApplicationID,
+        deadline: ContinuousClock.Instant = .now + .seconds(5)
+    ) async throws(Failure) -> Secret {
+        let random = random
+        return try await inTurn(application, deadline) { UnsetPassword.hash(random: random) }
+    }
+
     /// Verifies a password against a stored hash.
     ///
     /// Another system's hash may take less time than a hash of this service. So the method also checks the password

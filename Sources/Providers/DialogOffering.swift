@@ -7,6 +7,8 @@ package import Encodings
 package protocol DialogOffering: CredentialVerifying {
     /// The name of the provider kind.
     var kind: ProviderName { get }
+    /// Whether the service can log users in by this provider's dialog.
+    var offersDialog: Bool { get }
     /// The URLs to which the browser may return at the end of a login by this provider's dialog.
     ///
     /// A client may choose one of them: the URL in its request must be the same byte for byte.
@@ -67,11 +69,19 @@ package struct DialogParameters: Sendable {
     /// The id of a configuration at the provider that decides what the dialog asks for; nil for the configuration of
     /// the app, if it has one.
     package var configID: String?
+    /// The account that the dialog proposes, such as an e-mail address; nil for none.
+    package var loginHint: String?
 
-    package init(permissions: [String]? = nil, authType: DialogAuthType? = nil, configID: String? = nil) {
+    package init(
+        permissions: [String]? = nil,
+        authType: DialogAuthType? = nil,
+        configID: String? = nil,
+        loginHint: String? = nil
+    ) {
         self.permissions = permissions
         self.authType = authType
         self.configID = configID
+        self.loginHint = loginHint
     }
 }
 
@@ -105,16 +115,17 @@ package struct Dialog: Sendable {
 /// The provider checks that the parameters match the code.
 package struct DialogCode: Sendable {
     package let code: Secret
-    package let redirectURI: String
+    /// The redirect URI of the dialog; nil for a code that an SDK got without a redirect.
+    package let redirectURI: String?
     package let codeVerifier: Secret?
-    /// The issuer that the redirect with the code names (RFC 9207); nil if it names none.
-    package let issuer: String?
+    /// The redirect that brought the code; nil for a code that a client sent.
+    package let answer: DialogAnswer?
 
-    package init(code: Secret, redirectURI: String, codeVerifier: Secret?, issuer: String? = nil) {
+    package init(code: Secret, redirectURI: String?, codeVerifier: Secret?, answer: DialogAnswer? = nil) {
         self.code = code
         self.redirectURI = redirectURI
         self.codeVerifier = codeVerifier
-        self.issuer = issuer
+        self.answer = answer
     }
 }
 
@@ -159,4 +170,9 @@ extension Failure {
             """
         return Failure(reason, message, details: details, retryAfter: retryAfter, cause: cause)
     }
+}
+
+extension DialogOffering {
+    /// The default: the service can.
+    package var offersDialog: Bool { true }
 }

@@ -6,8 +6,9 @@ package import Domain
 package enum GivenCredential: Sendable {
     case accessToken(String)
     case idToken(String)
-    /// An authorization code, with the redirect URI of the dialog in which the provider issued it.
-    case code(Secret, redirectURI: String)
+    /// An authorization code, with the redirect URI of the dialog in which the provider issued it; nil for a code that
+    /// an SDK got without a redirect.
+    case code(Secret, redirectURI: String?)
     /// The single-use code that this service issued after a dialog.
     case loginCode(Secret)
 
@@ -26,14 +27,7 @@ package enum GivenCredential: Sendable {
             )
         case (let token?, nil, nil, nil): self = .accessToken(token)
         case (nil, let token?, nil, nil): self = .idToken(token)
-        case (nil, nil, let code?, nil):
-            guard let redirectURI = fields.filled(\.redirectURI) else {
-                throw Failure(
-                    .credentialMissing,
-                    "A code needs redirectUri. Send the redirect URI with which the login dialog was opened."
-                )
-            }
-            self = .code(Secret(code), redirectURI: redirectURI)
+        case (nil, nil, let code?, nil): self = .code(Secret(code), redirectURI: fields.filled(\.redirectURI))
         case (nil, nil, nil, let code?): self = .loginCode(Secret(code))
         default:
             throw Failure(
@@ -57,6 +51,12 @@ extension CredentialFields {
 }
 
 extension Failure {
+    /// The failure for an authorization code without the redirect URI of its dialog.
+    package static let codeWithoutRedirectURI = Failure(
+        .credentialMissing,
+        "A code needs redirectUri. Send the redirect URI with which the login dialog was opened."
+    )
+
     /// The failure for a login code of this service in a request without the dialog that issued it.
     package static let loginCodeElsewhere = Failure(
         .credentialInvalid,

@@ -135,6 +135,9 @@ package final class AuthenticationResult: Sendable {
     package let verified: VerifiedIdentity
     /// The user's profile, without values that break the rules for length, characters or form.
     package let profile: AdmittedProfile
+    /// The e-mail address in the profile, if the provider is authoritative for it and confirms it; nil otherwise
+    /// (decision D6).
+    package let confirmedAddress: String?
     /// The token with which the service read the profile; nil if there is none.
     ///
     /// The service stores it if the application keeps tokens.
@@ -149,12 +152,14 @@ package final class AuthenticationResult: Sendable {
     package init(
         verified: VerifiedIdentity,
         profile: AdmittedProfile,
+        confirmedAddress: String? = nil,
         token: ProviderToken? = nil,
         singleUse: SingleUseCredential? = nil,
         isRepeatable: Bool = true
     ) {
         self.verified = verified
         self.profile = profile
+        self.confirmedAddress = confirmedAddress
         self.token = token
         self.singleUse = singleUse
         self.isRepeatable = isRepeatable
@@ -167,6 +172,7 @@ package final class AuthenticationResult: Sendable {
         return AuthenticationResult(
             verified: verified,
             profile: profile,
+            confirmedAddress: confirmedAddress,
             token: token,
             singleUse: singleUse,
             isRepeatable: isRepeatable
@@ -219,6 +225,16 @@ package protocol ReverseAuthorizing: Provider {
 /// A provider that can check an app's id and secret.
 package protocol AppChecking: Provider {
     func check(_ app: ProviderApp, deadline: ContinuousClock.Instant) async -> AppVerdict
+}
+
+/// A provider at which the service can see whether a login dialog would open with a redirect URI.
+package protocol DialogChecking: DialogOffering {
+    /// Returns a warning about the redirect URI of an app; nil if nothing speaks against it.
+    func warning(
+        about redirectURI: String,
+        of app: ProviderApp,
+        deadline: ContinuousClock.Instant
+    ) async -> String?
 }
 
 /// A provider that can check whether the fields that a mapping reads exist.

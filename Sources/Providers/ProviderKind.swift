@@ -32,6 +32,9 @@ package protocol ProviderKind: Sendable {
     /// dialog.
     var dialogReturn: EnteredAddress? { get }
 
+    /// The presets of the option `preset`, with the steps of each; empty for a kind without presets.
+    var presets: [PresetGuide] { get }
+
     /// Reads the options among the members of an object. An absent option has its default.
     ///
     /// Other members are ignored.
@@ -40,6 +43,8 @@ package protocol ProviderKind: Sendable {
     ///
     /// Secret options are not checked.
     func check(_ options: JSONValue, at place: JSONPointer, problems: inout DocumentProblems)
+    /// The option with a list of apps that have no secret, such as the client ids of mobile apps; nil for none.
+    var secretlessApps: String? { get }
     /// Creates the provider of an application.
     ///
     /// - Throws: `DocumentProblems` if another version wrote the options and this version cannot read them.
@@ -66,6 +71,15 @@ extension ProviderKind {
         return [enabled] + options.fields + secrets.map(\.field)
     }
 
+    /// The default for kinds whose apps all have a secret: nil.
+    package var secretlessApps: String? { nil }
+
+    /// Returns whether a provider with these options accepts no login without an app that has a secret.
+    package func needsApp(_ options: JSONValue) -> Bool {
+        secretlessApps.flatMap { options.object?[$0]?.array }?.isEmpty ?? true
+    }
+    /// The default for kinds without presets: an empty list.
+    package var presets: [PresetGuide] { [] }
     /// The default for kinds without callbacks: an empty list.
     package var callbacks: [EnteredAddress] { [] }
     /// The default for kinds without a login dialog: nil.
@@ -115,6 +129,20 @@ package struct EnteredAddress: Sendable {
 
     package init(place: String, title: String, name: String) {
         (self.place, self.title, self.name) = (place, title, name)
+    }
+}
+
+/// What an operator does to set a known provider up, step by step.
+package struct PresetGuide: Sendable {
+    /// The name of the preset.
+    package let name: String
+    /// The displayed name of the provider.
+    package let title: String
+    /// The steps, each in whole sentences.
+    package let steps: [String]
+
+    package init(name: String, title: String, steps: [String]) {
+        (self.name, self.title, self.steps) = (name, title, steps)
     }
 }
 

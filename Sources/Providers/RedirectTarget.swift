@@ -1,4 +1,5 @@
 package import Description
+package import Domain
 import Encodings
 
 /// The rule for URLs to which a redirect may send secrets, such as an authorization code.
@@ -26,6 +27,20 @@ package enum RedirectTarget {
             """
             Where a browser may return after a login through the server. Compared byte for byte. The first one is the \
             default.
+            """
+        )
+    }
+
+    /// Checks the redirect URI of a client's authorization code against those that the operator has listed.
+    ///
+    /// - Throws: `credential_invalid`.
+    package static func check(_ redirectURI: String, among listed: [String]) throws(Failure) {
+        guard !listed.contains(where: { $0.hasSameBytes(as: redirectURI) }) else { return }
+        throw Failure(
+            .credentialInvalid,
+            """
+            redirectUri is not allowed for this application. It must match an allowed URI byte for byte. The operator \
+            can add it to the option redirectUris of the provider.
             """
         )
     }

@@ -29,14 +29,8 @@ package enum PermissionRemoval: Sendable {
     case failed(Failure)
 }
 
-/// A provider that sends a callback when a user has removed the app, requests data deletion, or has changed
-/// permissions.
-///
-/// The service also processes the callbacks of a disabled provider: it must delete data on request even if nobody can
-/// log in by the provider any more.
-package protocol RemovalReporting: Provider {
-    /// Whether the sessions of an identity end if the provider says that the identity is revoked.
-    var endsSessionsWhenRevoked: Bool { get }
+/// A provider that sends a callback when a user has removed the app, or requests data deletion.
+package protocol RemovalReporting: EventReporting {
     /// The days from a user's request for deletion to the erasure. With 0, the erasure is immediate.
     var eraseAfterDays: Int64 { get }
 
@@ -53,22 +47,11 @@ package protocol RemovalReporting: Provider {
     /// - Returns: The response in the provider's form.
     func receipt(code: String, statusURL: String) -> JSONObject
 
-    /// Verifies that the provider sent a webhook, and reads the webhook's body.
-    ///
-    /// - Parameters:
-    ///   - body: The bytes as received.
-    ///   - header: Returns the value of a header, whose name may be in any case; nil if the header is absent.
-    /// - Returns: The changes in the order of the body.
-    /// - Throws: `malformed_request` when the provider did not send it.
-    func changes(in body: [UInt8], header: (_ name: String) -> String?) throws(Failure) -> [ReportedChange]
-
     /// Returns the response to the query by which the provider verifies the webhook's address.
     ///
     /// - Throws: `callback_refused`, `malformed_request`.
     func confirmWebhook(_ question: FormFields) throws(Failure) -> String
 
-    /// The maximum size of a webhook's body in bytes.
-    var webhookLimit: Int { get }
     /// Whether the provider has the settings that a webhook needs, such as the token for the verification of its
     /// address.
     var hasWebhook: Bool { get }
@@ -88,23 +71,5 @@ package struct ReportedRemoval: Sendable {
         self.identity = identity
         self.issuedAt = issuedAt
         self.hash = hash
-    }
-}
-
-/// The changes that a webhook reports about one user.
-package struct ReportedChange: Sendable {
-    package let identity: IdentityKey
-    /// The time of the changes that the provider reports, in Unix seconds.
-    package let time: Int64
-    /// Whether the user has removed the app at the provider.
-    package let isRemoval: Bool
-    /// The permissions that the user granted or revoked, in the order of the body.
-    package let permissions: [(name: String, isGranted: Bool)]
-
-    package init(identity: IdentityKey, time: Int64, isRemoval: Bool, permissions: [(name: String, isGranted: Bool)]) {
-        self.identity = identity
-        self.time = time
-        self.isRemoval = isRemoval
-        self.permissions = permissions
     }
 }

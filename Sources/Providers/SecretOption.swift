@@ -12,10 +12,12 @@ package struct SecretOption: Sendable {
     package let title: String
     /// The suffix of the environment variable that stands for the option in an exported document.
     package let variable: String
-    /// The allowed sizes of the secret in bytes.
-    package let bytes: ClosedRange<Int>
+    /// The rule as a regular expression for the whole text (ECMA-262), for JSON Schema.
+    package let pattern: String
+    /// Returns what is wrong with a secret, as the end of a sentence such as "must be …"; nil if it is valid.
+    private let rule: @Sendable (Secret) -> String?
 
-    /// Creates the description of a secret option.
+    /// Creates the description of a secret option that is one line of visible ASCII.
     ///
     /// - Parameters:
     ///   - name: The name of the option.
@@ -32,15 +34,31 @@ package struct SecretOption: Sendable {
         variable: String,
         bytes: ClosedRange<Int>
     ) {
+        let pattern = "^[!-~]{\(bytes.lowerBound),\(bytes.upperBound)}$"
+        self.init(name: name, label, meaning, title: title, variable: variable, pattern: pattern) {
+            $0.problem(bytes: bytes)
+        }
+    }
+
+    /// Creates the description of a secret option with a rule of its own.
+    package init(
+        name: String,
+        _ label: String,
+        _ meaning: String,
+        title: String,
+        variable: String,
+        pattern: String,
+        rule: @escaping @Sendable (Secret) -> String?
+    ) {
         field = FieldDescription(name: name, title: label, meaning: meaning, shape: .secret, defaultValue: .null)
-        (self.title, self.variable, self.bytes) = (title, variable, bytes)
+        (self.title, self.variable, self.pattern, self.rule) = (title, variable, pattern, rule)
     }
 
     package var name: String { field.name }
 
     /// Returns a text for operators that says what is wrong with a secret; nil if the secret is valid.
     package func problem(of secret: Secret, from source: String = "") -> String? {
-        secret.problem(as: title + source, bytes: bytes)
+        rule(secret).map { "\(title + source) \($0)" }
     }
 }
 
@@ -49,10 +67,14 @@ extension Secret {
     ///
     /// Requests contain the secret in a header or a form, so only visible ASCII characters are allowed.
     package func problem(as title: String, bytes: ClosedRange<Int>) -> String? {
+        problem(bytes: bytes).map { "\(title) \($0)" }
+    }
+
+    fileprivate func problem(bytes: ClosedRange<Int>) -> String? {
         let isVisible = reveal().utf8.allSatisfy { (0x21...0x7E).contains($0) }
         guard !isVisible || !bytes.contains(byteCount) else { return nil }
         return
-            "\(title) must be \(bytes.lowerBound) to \(bytes.upperBound) visible ASCII characters without spaces"
+            "must be \(bytes.lowerBound) to \(bytes.upperBound) visible ASCII characters without spaces"
     }
 }
 

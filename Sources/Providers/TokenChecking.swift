@@ -18,29 +18,33 @@ package protocol TokenChecking: Provider {
     ///   - identity: The identity that the token was kept for.
     ///   - fields: The fields of the profile to read if the token is valid; nil to read no profile.
     ///   - deadline: The moment at which the check must be done.
+    ///   - replace: Stores a token that the provider has issued in place of the kept one. The method calls it as soon as
+    ///     it has the new token: the provider may refuse the former one from now on.
     /// - Returns: The verdict.
     func verdict(
-        on token: Secret,
+        on token: ProviderToken,
         of identity: IdentityKey,
         fields: String?,
-        deadline: ContinuousClock.Instant
+        deadline: ContinuousClock.Instant,
+        replace: (Secret) async throws(Failure) -> Void
     ) async -> TokenVerdict
 
     /// Checks whether a kept token is valid, and reads the profile.
     ///
     /// Retries and the circuit breaker work as at a login, since a client waits for the result.
     func reading(
-        by token: Secret,
+        by token: ProviderToken,
         of identity: IdentityKey,
         fields: String,
-        deadline: ContinuousClock.Instant
+        deadline: ContinuousClock.Instant,
+        replace: (Secret) async throws(Failure) -> Void
     ) async -> TokenVerdict
 
     /// Exchanges a token for a long-lived token of the same user.
     ///
     /// - Returns: The new token, which is not verified yet. Nil if there is none: then the first token remains valid.
     func exchangeForLongLived(
-        _ token: Secret,
+        _ token: ProviderToken,
         of identity: IdentityKey,
         deadline: ContinuousClock.Instant
     ) async -> Secret?
@@ -87,14 +91,14 @@ package enum TokenVerdict: Sendable {
 
 /// What the provider reports about a valid token.
 package struct TokenFacts: Sendable {
-    /// The permissions that the token has.
-    package let scopes: [String]
+    /// The permissions that the token has; nil if the provider does not list them.
+    package let scopes: [String]?
     /// The time, in Unix seconds, at which access to the user's data expires; nil for never, or if unknown.
     package let dataAccessExpiresAt: Int64?
     /// The time, in Unix seconds, at which the token expires; nil for never, or if unknown.
     package let expiresAt: Int64?
 
-    package init(scopes: [String], dataAccessExpiresAt: Int64?, expiresAt: Int64?) {
+    package init(scopes: [String]?, dataAccessExpiresAt: Int64?, expiresAt: Int64?) {
         self.scopes = scopes
         self.dataAccessExpiresAt = dataAccessExpiresAt
         self.expiresAt = expiresAt

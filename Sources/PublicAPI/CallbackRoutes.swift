@@ -14,7 +14,7 @@ import Pages
 struct CallbackRoutes {
     private let deauthorizations: Deauthorizations
     private let deletions: DeletionRequests
-    private let webhooks: PermissionWebhooks
+    private let webhooks: ProviderWebhooks
     private let address: PublicAddress
 
     init(_ useCases: UseCases) {

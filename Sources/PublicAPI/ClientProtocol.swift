@@ -12,6 +12,13 @@ package protocol ClientProtocol: Sendable {
     ///
     /// No other protocol has the same segments.
     var firstSegments: [String] { get }
+    /// The names of the hosts that clients call if they cannot be given another address.
+    ///
+    /// A request to such a host counts as a request to the path that begins with the name. So each name is also a first
+    /// segment.
+    var hostNames: [String] { get }
+    /// Beginnings of paths that clients call, and the beginnings under which the protocol serves them.
+    var pathAliases: [(alias: String, path: String)] { get }
     /// The base paths that only this protocol has; a base path names the application of a request.
     ///
     /// Every protocol also has the base paths of the service itself (`ApplicationBase`).
@@ -36,12 +43,19 @@ package protocol ClientProtocol: Sendable {
     func session(of request: Request) -> String?
 
     func mount(on routes: ApplicationRoutes)
+
+    /// Mounts the routes of requests that name no application, such as those for published keys.
+    func mount(onRoot routes: DescribedRouter)
 }
 
 extension ClientProtocol {
+    package var hostNames: [String] { [] }
+    package var pathAliases: [(alias: String, path: String)] { [] }
     package var bases: [ApplicationBase] { [] }
     package var securitySchemes: JSONObject { [:] }
     package var fixedParameters: [String: String] { [:] }
+
+    package func mount(onRoot routes: DescribedRouter) {}
 }
 
 /// The client protocols of a listener.

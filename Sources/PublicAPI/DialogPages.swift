@@ -1,5 +1,5 @@
 package import Accounts
-package import Applications
+import Applications
 import Description
 package import Domain
 import Encodings
@@ -51,53 +51,33 @@ package struct DialogPages {
         routes.on(.get, "users/oauth/:provider/start", .startDialog) { request, context, application in
             await start(request, context, application, refusals)
         }
+        routes.on(.post, "users/oauth/:provider/credential", .postCredential) { request, context, application in
+            try await takeCredential(request, context, application)
+        }
         let returns = further.map { path, name in
             (
                 path,
                 Operation.authorize.again("\(name)Authorize", "The same, at a path of older clients."),
+                Operation.authorizeByForm.again("\(name)AuthorizeByForm", "The same, at a path of older clients."),
                 Operation.answerDialogFactor.again(
                     "\(name)AnswerDialogFactor",
                     "The same, next to the path of older clients."
                 )
             )
         }
-        for (path, authorize, answer) in [("users/oauth/:provider", Operation.authorize, Operation.answerDialogFactor)]
-            + returns
-        {
+        let usual = (
+            "users/oauth/:provider", Operation.authorize, Operation.authorizeByForm, Operation.answerDialogFactor
+        )
+        for (path, authorize, authorizeByForm, answer) in [usual] + returns {
             routes.on(.get, path + "/authorize", authorize) { request, context, application in
                 await close(request, context, application)
+            }
+            routes.on(.post, path + "/authorize", authorizeByForm) { request, _, _ in
+                try await Self.redirect(request.formBody(upTo: Self.answerLimit))
             }
             routes.on(.post, "\(path)/\(FactorPage.path)", answer) { request, context, application in
                 await takeFactor(request, context, application)
             }
-        }
-    }
-
-    /// Returns the URL that a client opens in a browser to begin a login in a provider's dialog.
-    ///
-    /// - Parameters:
-    ///   - request: The client's request for the dialog.
-    ///   - provider: The provider whose dialog is opened.
-    ///   - loaded: The application.
-    ///   - base: Returns the base path of the pages. The method calls this closure last.
-    /// - Returns: The URL.
-    /// - Throws: The failure for which the provider or the application refuses the dialog. `provider_not_configured` if
-    ///   the service has no public URL.
-    package func open(
-        _ request: DialogRequest,
-        of provider: ProviderName,
-        for loaded: LoadedApplication,
-        at base: () throws(Failure) -> PublicBase
-    ) async throws(Failure) -> String {
-        try await dialog.openDialog(request, of: provider, for: loaded) { () throws(Failure) in
-            guard let url = try base().url(at: address, for: loaded) else {
-                throw Failure(
-                    .providerNotConfigured,
-                    "This service has no public URL. The operator must set FEDERATION_PUBLIC_URL."
-                )
-            }
-            let pages = "\(url)/users/oauth/\(provider)"
-            return DialogAddresses(start: { "\(pages)/start?dialog=\($0)" }, redirectURI: "\(pages)/authorize")
         }
     }
 
@@ -119,12 +99,67 @@ package struct DialogPages {
                 for: application
             )
             var response = Response.seeOther(started.address)
-            response.headers[.setCookie] = cookie.header(started.browser, seconds: started.seconds)
+            response.headers[.setCookie] = cookie.header(started.browser, seconds: StartedDialog.seconds)
             return response
         } catch {
             let facts = RefusalLog.Facts(application: application.application.id)
             let page = WebPage(of: application.application, for: request.headers)
             return page.failure(refusals.logged(error, facts, in: context), .login, by: errors)
+        }
+    }
+
+    /// The maximum size, in bytes, of the form with which a dialog answers.
+    private static let answerLimit = 16_384
+
+    /// Redirects a browser that brings the dialog's answer as a form to the address with the same answer as a query.
+    ///
+    /// The form comes from the provider's page, so the browser does not send our cookie with it. With the redirect the
+    /// browser does (RFC 6265bis §8.8.3 allows it for a `GET` of a whole page).
+    private static func redirect(_ form: FormFields) throws(Failure) -> Response {
+        var parameters: [(name: String, value: String)] = []
+        for name in ["state", "code", "iss", "error"] {
+            if let value = try form.value(name) { parameters.append((name, value)) }
+        }
+        if let user = try form.value("user").flatMap(Self.nameOnly) { parameters.append(("user", user)) }
+        return .seeOther(adding(parameters, to: "authorize"))
+    }
+
+    /// Returns the member `name` of a JSON text, as such a text again.
+    ///
+    /// The e-mail address beside it counts for nothing, and logs may keep the query.
+    private static func nameOnly(_ user: String) -> String? {
+        guard let name = (try? JSONParser.parse(user, limits: .request))?.object?["name"] else { return nil }
+        return JSONValue.object(["name": name]).text
+    }
+
+    /// Logs in by the form of Google's One Tap, which Google's script posts to the page's own host.
+    ///
+    /// The form is of a page of this host only if the cookie that the script has set has the same token.
+    private func takeCredential(
+        _ request: Request,
+        _ context: APIContext,
+        _ application: LoadedApplication
+    ) async throws(Failure) -> Response {
+        let form = try await request.formBody(upTo: Self.answerLimit)
+        let cookie = BrowserCookie.oneTap.value(in: request.headers)
+        guard let token = try form.value("g_csrf_token"), !token.isEmpty, let cookie, token.hasSameBytes(as: cookie)
+        else {
+            throw Failure(
+                .malformedRequest,
+                "g_csrf_token is not that of the cookie. The page must be on the host of this service."
+            )
+        }
+        guard let credential = try form.value("credential"), !credential.isEmpty else {
+            throw Failure(.credentialMissing, "The form has no credential.")
+        }
+        return await respond(context, request, application) { (_) throws(Failure) in
+            try await dialog.takeCredential(
+                credential,
+                of: context.provider(),
+                client: context.client(trustedDevice: nil),
+                in: application,
+                logger: context.logger
+            )
         }
     }
 
@@ -249,6 +284,40 @@ extension Operation {
         ],
         .popupPage,
         or: [.redirect, .loginPage(400), .loginPage(404), .loginPage(500), .loginPageLater(503)]
+    )
+
+    fileprivate static let authorizeByForm = Operation(
+        "authorizeByForm",
+        under: "login",
+        "The same for a dialog that answers by a form, such as Apple's.",
+        more: "Redirects the browser to the address with the members as parameters, for authorize.",
+        body: Content(
+            .anyObject.adding(optional: [
+                "state": .string, "code": .string, "iss": .string, "error": .string,
+                "user": .string.described("Apple's JSON text with the user's name, in the first form alone."),
+            ]),
+            as: "application/x-www-form-urlencoded"
+        ),
+        .redirect
+    )
+
+    fileprivate static let postCredential = Operation(
+        "postCredential",
+        under: "login",
+        "Logs in by the form of Google's One Tap.",
+        more: """
+            For data-login_uri of a page on a host of this service. The login ends as one by the dialog, at the first of \
+            the returnUrls. A user who needs a second factor gets an error, and must log in by the dialog.
+            """,
+        body: Content(
+            .anyObject.adding([
+                "credential": .string.described("The ID token."),
+                "g_csrf_token": .string.described("The same as in the cookie of that name."),
+            ]),
+            as: "application/x-www-form-urlencoded"
+        ),
+        .redirect,
+        or: [.badRequest, .loginPage(404), .loginPage(500), .loginPageLater(503)]
     )
 
     fileprivate static let answerDialogFactor = Operation(

@@ -8,18 +8,13 @@ import Hummingbird
 /// All clients behind an uncounted proxy count as one source. If one of them sends too many wrong passwords, the
 /// lockout applies to all of them. The warning may be wrong, since any client can send the headers of proxies. So no
 /// request is refused for this reason.
-struct ProxyCheck: RouterMiddleware {
+struct ProxyCheck: Sendable {
     let trustedProxies: PeerAddress.TrustedProxies
     let warnings: Warnings
 
-    func handle(
-        _ request: Request,
-        context: APIContext,
-        next: (Request, APIContext) async throws -> Response
-    ) async throws -> Response {
+    func inspect(_ request: Request) {
         let hops = max(Self.entries(of: .xForwardedFor, in: request), Self.entries(of: .forwarded, in: request))
         if hops > trustedProxies { warnings.raise(Self.warning(trustedProxies)) }
-        return try await next(request, context)
     }
 
     static func warning(_ trustedProxies: PeerAddress.TrustedProxies) -> String {

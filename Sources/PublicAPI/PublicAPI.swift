@@ -23,6 +23,11 @@ package struct PublicListener {
 
     package var router: Router<APIContext> { routes.router }
 
+    /// The addresses that the listener serves under another path.
+    package var aliases: PathAliases {
+        PathAliases(hosts: protocols.all.flatMap(\.hostNames), beginnings: protocols.all.flatMap(\.pathAliases))
+    }
+
     /// Mounts the routes of the public listener.
     ///
     /// - Parameters:
@@ -45,8 +50,8 @@ package struct PublicListener {
         // This middleware precedes everything that responds, so that pages of other origins can read errors, too.
         router.add(middleware: CORSMiddleware(protocols: protocols))
         router.add(middleware: ReplyMiddleware<APIContext> { protocols[$0].errors })
-        router.add(middleware: RequestCheck<APIContext>())
-        router.add(middleware: ProxyCheck(trustedProxies: trustedProxies, warnings: useCases.warnings))
+        let proxyCheck = ProxyCheck(trustedProxies: trustedProxies, warnings: useCases.warnings)
+        router.add(middleware: RequestCheck<APIContext> { proxyCheck.inspect($0) })
         let pseudonyms = useCases.pseudonyms
         let refusals = RefusalLog { pseudonyms.pseudonym(of: $0, in: $1) }
         routes.get("/openapi.json", .readOpenAPI) { _, _ in .json(EmbeddedFiles.publicOpenAPI) }
@@ -57,7 +62,10 @@ package struct PublicListener {
             refusals: refusals,
             rateLimiter: useCases.rateLimiter
         )
-        for client in protocols.all { client.mount(on: ofApplications) }
+        for client in protocols.all {
+            client.mount(on: ofApplications)
+            client.mount(onRoot: routes)
+        }
         CallbackRoutes(useCases).mount(on: ofApplications)
         let segments = protocols.applicationSegments
         LinkPages(useCases, directory: directory, refusals: refusals, errors: protocols.first.errors)

@@ -55,20 +55,15 @@ extension Operation {
         "The keys to verify signed tokens.",
         .success(
             """
-            A JWK set. Cache it as `Cache-Control` says: five minutes, one minute during a rotation, and not at all if \
-            it is empty.
+            A JWK set. Cache it as `Cache-Control` says: five minutes, one minute during a rotation, and not at all \
+            before the first ES256 key.
             """,
             .object([
                 "keys": .array(
-                    of: .anyObject.adding([
-                        "kty": .any,
-                        "crv": .any,
-                        "x": .any,
-                        "y": .any,
-                        "use": .any,
-                        "alg": .any,
-                        "kid": .any,
-                    ])
+                    of: .anyObject.adding(
+                        ["kty": .any, "use": .any, "alg": .any, "kid": .any],
+                        optional: ["crv": .any, "x": .any, "y": .any, "n": .any, "e": .any]
+                    )
                 )
             ])
         ),

@@ -91,7 +91,11 @@ extension ConfigurationReader {
         guard let templates else { return nil }
         guard templates.isComplete(in: language) else {
             let languages = templates.languages.joined(separator: ", ")
-            problem(MailVariables.language, "must be a language with all templates: \(languages)")
+            let missing = templates.missing(in: language).prefix(5).joined(separator: ", ")
+            problem(
+                MailVariables.language,
+                "must be a language with all templates: \(languages). \(language) lacks \(missing)"
+            )
             return nil
         }
         return language

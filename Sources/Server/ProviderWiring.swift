@@ -3,6 +3,7 @@ import Curl
 import Domain
 import Facebook
 import Logging
+import OAuth2
 import OpenID
 import Providers
 import Secrets
@@ -14,10 +15,17 @@ extension ProviderKinds {
         FacebookKind.self,
         TwitterKind.self,
         OpenIDKind.self,
+        OAuth2Kind.self,
     ]
 
     /// The configuration variables of all provider kinds.
-    static var variables: [any DeclaredVariable] { wired.flatMap { $0.variables } }
+    ///
+    /// Kinds may share a variable.
+    static var variables: [any DeclaredVariable] {
+        wired.flatMap { $0.variables }.reduce(into: []) { known, variable in
+            if !known.contains(where: { $0.key == variable.key }) { known.append(variable) }
+        }
+    }
 
     /// Reads the configuration of each provider kind from the service's variables.
     ///
@@ -56,6 +64,7 @@ extension ProviderCard {
             title: kind.title,
             dialogReturn: kind.dialogReturn.map(address),
             callbacks: kind.callbacks.map(address),
+            presets: kind.presets.map { ($0.name, $0.title, $0.steps) },
             settings: kind.settingFields,
             app: kind.appTerms.fields
         )

@@ -6,6 +6,7 @@ import Backendless
 import Console
 import Curl
 import Domain
+import Firebase
 import FormerSystems
 import HTTP
 import Hummingbird
@@ -190,6 +191,22 @@ enum Wiring {
         )
         // Services shut down in reverse order: listeners first, the database last, when nothing uses it any more.
         let lives = [databases, administrationDatabases, searchDatabases].map(DatabaseService.init)
+        let publicListener = PublicListener(
+            of: ClientProtocols(
+                Backendless(useCases: useCases, directory: directory),
+                beside: [
+                    Firebase(
+                        useCases: useCases,
+                        directory: directory,
+                        importing: administration.userImport.ofBackends,
+                        clock: .system
+                    )
+                ]
+            ),
+            useCases: useCases,
+            directory: directory,
+            trustedProxies: configuration.trustedProxies
+        )
         return lives + background + [
             listener(
                 ManagementAPI.router(
@@ -214,18 +231,14 @@ enum Wiring {
                 logger: logger
             ),
             listener(
-                PublicListener(
-                    of: ClientProtocols(Backendless(useCases: useCases, directory: directory), beside: []),
-                    useCases: useCases,
-                    directory: directory,
-                    trustedProxies: configuration.trustedProxies
-                ).router,
+                publicListener.router,
                 on: configuration.listen,
                 named: "FEDERATION_LISTEN",
                 certificate: configuration.certificate,
                 strictTransport: configuration.certificate.map { _ in configuration.strictTransport },
                 proxies: configuration.proxies,
                 areProxied: configuration.trustedProxies > 0,
+                aliases: publicListener.aliases,
                 configuration: configuration,
                 logger: logger
             ),
@@ -240,6 +253,7 @@ enum Wiring {
         strictTransport: Int? = nil,
         proxies: TrustedPeers?,
         areProxied: Bool = false,
+        aliases: PathAliases = PathAliases(),
         configuration: ServerConfiguration,
         logger: Logger
     ) -> any Service {
@@ -265,7 +279,8 @@ enum Wiring {
                 certificate: certificate,
                 strictTransport: strictTransport,
                 proxies: proxies,
-                areProxied: areProxied
+                areProxied: areProxied,
+                aliases: aliases
             ),
             configuration: ApplicationConfiguration(
                 address: binding,

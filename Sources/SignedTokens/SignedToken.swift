@@ -76,6 +76,14 @@ package struct SignedToken: Sendable {
         return try Self.object(claims, limits: Self.claimsLimits, "claims")
     }
 
+    /// The issuer in the claims, before the signature is verified; nil if there is none.
+    ///
+    /// The issuer only decides whose key must have signed the token.
+    package var namedIssuer: String? {
+        guard let claims = try? Self.object(claims, limits: Self.claimsLimits, "claims") else { return nil }
+        return claims["iss"]?.string
+    }
+
     /// Returns whether a key has signed the token.
     func isSigned(by key: SigningKey) -> Bool { key.hasSigned(signedBytes, by: algorithm, signature: signature) }
 
@@ -112,6 +120,19 @@ package struct SignedToken: Sendable {
         let bytes = text.utf8
         guard bytes.first == UInt8(ascii: "e"), let second = bytes.dropFirst().first else { return false }
         return "wxyz0123456789-_".utf8.contains(second) && bytes.contains(UInt8(ascii: "."))
+    }
+
+    /// Returns whether a text has the form of an ID token for one of our clients, and not that of an access token.
+    ///
+    /// An access token may be signed, too. It is for another audience, or says what it is. Nothing is verified here:
+    /// the result only decides which checks follow, and each of them is complete.
+    package static func isIDToken(byForm text: String, for clients: [ProviderAppID]) -> Bool {
+        guard hasForm(of: text), let parts = try? parts(of: Array(text.utf8)),
+            let claims = try? object(parts.claims, limits: claimsLimits, "claims")
+        else { return false }
+        let type = (try? object(parts.header, limits: headerLimits, "header"))?["typ"]?.string ?? ""
+        return !["at+jwt", "AT+JWT"].contains(where: { $0.hasSameBytes(as: type) }) && !claims.isOfAccessToken
+            && claims.audiences.contains { name in clients.contains { $0.text.hasSameBytes(as: name) } }
     }
 
     // MARK: Checks

@@ -145,7 +145,11 @@ struct LoginText {
         let token = tokens.map(Self.tokenColumns) ?? []
         let tokenNames = token.map { ", \($0.column)" as SQL<LoginWrite> }.joined(separator: "")
         let tokenValues = token.map { ",\n\($0.value)" as SQL<LoginWrite> }.joined(separator: "")
-        var changes = token.map { "\($0.column) = excluded.\($0.column)" as SQL<LoginWrite> }
+        // A login without a token leaves the stored one: a refresh token outlives logins by ID token.
+        var changes = token.map { column, _ in
+            "\(column) = case when excluded.token is null then i.\(column) else excluded.\(column) end"
+                as SQL<LoginWrite>
+        }
         if let written = writes.nextWritten { changes.append("written = \(written)") }
         let conditions = (factor?.requirements(beside: conditions) ?? conditions)
             .map { "\nand \($0)" as SQL<LoginWrite> }.joined(separator: "")
@@ -224,7 +228,7 @@ struct LoginText {
     /// Returns the columns that store a provider's token, with their SQL values.
     ///
     /// They include the time of the token's next check at the provider. The check is due after a day. It is due at once
-    /// if the token is to be exchanged for one that lives longer. Only access tokens are checked.
+    /// if the token is to be exchanged for one that lives longer. An ID token is not checked.
     private static func tokenColumns(
         _ keeping: TokenKeeping
     ) -> [(column: SQL<LoginWrite>, value: SQL<LoginWrite>)] {
@@ -237,7 +241,7 @@ struct LoginText {
             (
                 "check_due",
                 """
-                case when \(.tokenKind) is distinct from 'access' then null \(soon)else now() + interval '1 day' end
+                case when coalesce(\(.tokenKind), 'id') = 'id' then null \(soon)else now() + interval '1 day' end
                 """
             ),
             ("checked", "now()"), ("refreshed", "now()"),
@@ -296,10 +300,12 @@ struct LoginText {
         let again = shown.map { ", \($0.name) = excluded.\($0.name)" as SQL<LoginWrite> }.joined(separator: "")
         return """
             session as (
-                insert into \(schema).sessions as s (token_hash, object_id, expires, provider, provider_app, subject\(names))
+                insert into \(schema).sessions as s
+                    (token_hash, object_id, expires, provider, provider_app, subject, provider_session\(names))
                 select
                     \(.tokenHash), object_id, now() + make_interval(secs => \(.sessionSeconds)),
-                    \(literal: provider.text), \(.app), \(.subject)\(values)
+                    \(literal: provider.text), \(.app), \(.subject),
+                    \(.providerSession)\(values)
                 from person
                 on conflict (token_hash) do update set proved = now()\(again) where s.object_id = excluded.object_id
             )
@@ -332,6 +338,8 @@ extension LoginText {
         and not case
             when (select before.status from before) is null
                 then federation.has_ended(\(literal: application.schema), \(identityHash), \(Self.issued))
+                    or \(.providerSession) is not null
+                        and federation.has_ended(\(literal: application.schema), \(.providerSession), \(Self.issued))
             else \(hasEnded)
         end
         """
@@ -351,7 +359,8 @@ extension LoginText {
         """
         exists (
             select from \(schema).single_use s
-            where s.kind = 'ended' and s.hash = \(identityHash) and s.created >= \(Self.issued)
+            where s.kind = 'ended' and s.hash = any (array[\(identityHash), \(.providerSession)])
+                and s.created >= \(Self.issued)
         )
         """
     }
@@ -386,6 +395,9 @@ extension Parameter<LoginWrite> {
     fileprivate static var tokenHash: Self { Self(LoginStatement.tokenHashParameter) { .bytes($0.tokenHash) } }
     fileprivate static var previousTokenHash: Self { Self("previous_token_hash", of: \.previousTokenHash) }
     fileprivate static var sessionSeconds: Self { Self("session_seconds") { .int64($0.sessionSeconds) } }
+    fileprivate static var providerSession: Self {
+        Self("provider_session", as: "bytea", of: \.verified.providerSession)
+    }
     fileprivate static var dynamic: Self {
         Self("dynamic") { .json(JSONText(JSONValue.object($0.dynamic).text)) }
     }

@@ -5,7 +5,7 @@ import Postgres
 
 extension Store {
     /// The version of the schema.sql in this binary.
-    package static let expectedSchemaVersion = 16
+    package static let expectedSchemaVersion = 17
 
     /// The line of schema.sql that separates statements that must not be sent together.
     private static let divider = "\n-- by itself\n"

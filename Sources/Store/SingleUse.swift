@@ -134,6 +134,22 @@ extension Store {
         return try result.first([UInt8]?.self) ?? nil
     }
 
+    /// Returns whether a single-use value has been used.
+    package func isUsed(
+        _ kind: SingleUseKind,
+        hash: [UInt8],
+        in application: Application
+    ) async throws(Failure) -> Bool {
+        let result = try await query(
+            """
+            select from \(identifier: application.schema).single_use
+            where kind = \(kind.rawValue) and hash = \(hash)
+            """,
+            of: application
+        )
+        return result.count == 1
+    }
+
     /// Uses up a single-use value.
     ///
     /// Of simultaneous calls, on any number of instances, one succeeds.

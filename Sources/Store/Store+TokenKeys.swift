@@ -23,6 +23,9 @@ package struct StoredTokenKey: Sendable {
     /// Seconds since another key replaced this one, by the clock of the database.
     package let retiredSince: Double?
 
+    /// The algorithm of the key's signatures.
+    package var algorithm: TokenAlgorithm { publicKey["kty"]?.string == "RSA" ? .rs256 : .es256 }
+
     package init(
         id: String,
         application: ApplicationID?,
@@ -82,6 +85,9 @@ package struct NewTokenKey: Sendable {
     /// The public key, a JWK.
     package let publicKey: JSONObject
 
+    /// The type of the key (RFC 7518 §6.1), which differs by the algorithm.
+    fileprivate var type: String { publicKey["kty"]?.string ?? "" }
+
     package init(id: String, application: ApplicationID, secret: EncryptedSecret, publicKey: JSONObject) {
         self.id = id
         self.application = application
@@ -91,7 +97,7 @@ package struct NewTokenKey: Sendable {
 }
 
 extension Store {
-    /// Stores a key that signs tokens, unless the application has one that is not retired.
+    /// Stores a key that signs tokens, unless the application has one of the same type that is not retired.
     ///
     /// Of instances that create one at the same time, one succeeds.
     package func addFirstTokenKey(_ key: NewTokenKey) async throws(Failure) {
@@ -101,13 +107,17 @@ extension Store {
             select \(key.id), \(key.application.text), \(key.secret.bytes), \(key.secret.keyID),
                 \(JSONText(JSONValue.object(key.publicKey).text))
             where not exists (
-                select from federation.token_keys where application_id = \(key.application.text) and retired is null
+                select from federation.token_keys
+                where application_id = \(key.application.text) and public_key ->> 'kty' = \(key.type)
+                    and retired is null
             ) on conflict do nothing
             """
         )
     }
 
     /// Replaces the key that signs an application's tokens, and deletes former keys whose tokens have all expired.
+    ///
+    /// Keys of another type than the new key stay as they are.
     ///
     /// - Parameters:
     ///   - key: The new key.
@@ -126,20 +136,26 @@ extension Store {
             // The lock serializes rotations; it does not block readers.
             _ = try await connection.query("lock table federation.token_keys in share row exclusive mode")
             let before = try await connection.query(
-                "select id from federation.token_keys where application_id = \(key.application.text) and retired is null"
+                """
+                select id from federation.token_keys
+                where application_id = \(key.application.text) and public_key ->> 'kty' = \(key.type)
+                    and retired is null
+                """
             )
             let former = try before.first(String.self)
             _ = try await connection.query(
                 """
                 delete from federation.token_keys
                 where (application_id = \(key.application.text) or application_id is null)
+                    and public_key ->> 'kty' = \(key.type)
                     and (\(atOnce) or retired < now() - make_interval(secs => \(keptSeconds)))
                 """
             )
             _ = try await connection.query(
                 """
                 update federation.token_keys set retired = now()
-                where application_id = \(key.application.text) and retired is null
+                where application_id = \(key.application.text) and public_key ->> 'kty' = \(key.type)
+                    and retired is null
                 """
             )
             _ = try await connection.query(

@@ -49,6 +49,10 @@ struct GraphSimulatorCommand: AsyncParsableCommand {
               Make a token of Twitter's, and answer as api.twitter.com does:
                 curl 127.0.0.1:9091/twitter/tokens -d '{"person": "ann"}'
 
+              Stand in for an issuer of OpenID Connect, or for GitHub, Discord or LinkedIn:
+                curl -X PUT 127.0.0.1:9091/openid/issuers/staff -d '{"clients": {"web": "secret"}}'
+                curl -X PUT 127.0.0.1:9091/oauth2/providers/github -d '{"style": "github", "clients": {"web": "secret"}}'
+
               Let things go wrong, for some requests or for all:
                 curl 127.0.0.1:9091/faults -d '{"effect": "delay", "milliseconds": 1500}'
                 curl 127.0.0.1:9091/faults -d '{"effect": "error", "code": 2, "path": "me", "percent": 10, "seed": 7}'

@@ -43,7 +43,10 @@ struct AccessTests {
     func demands() {
         let lasting = ["/bans/", "/sessions", "/invitations/"]
         for route in AdministrationRoute.all {
-            let opens = ["/operators", "/tokens", "/keys", "/operator/factors", "/factors/{factorId}/confirm"]
+            let opens = [
+                "/operators", "/tokens", "/keys", "/serviceAccounts", "/operator/factors",
+                "/factors/{factorId}/confirm",
+            ]
             let removes = route.method == .delete && !lasting.contains { route.path.contains($0) }
             let adds = route.method == .post && opens.contains { route.path.hasSuffix($0) }
             let others = [

@@ -137,8 +137,12 @@ struct ClientProtocolTests {
 
     @Test("leave the same refusals in the log", arguments: Failure.Reason.allCases)
     func refusals(reason: Failure.Reason) {
-        // Links and states are credentials, too; their pages and responses report a refusal with another status.
-        let isShown = [.linkInvalid, .loginStateInvalid, .guestInvalid].contains(reason)
+        // Links and states are credentials, too; their pages and responses report a refusal with another status. A
+        // service account is refused by another protocol.
+        let others: [Failure.Reason] = [
+            .linkInvalid, .loginStateInvalid, .guestInvalid, .operatorTokenInvalid, .operatorForbidden,
+        ]
+        let isShown = others.contains(reason)
         let status = Problem().status(of: reason)
         #expect(
             RefusalLog.isRefusal(reason)

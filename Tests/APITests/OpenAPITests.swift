@@ -1,9 +1,11 @@
+import Administration
 @testable import AdministrationAPI
 @testable import Backendless
 import Description
 import Domain
 import EmbeddedFiles
 import Encodings
+import Firebase
 import FoundationEssentials
 import HTTPTypes
 import Hummingbird
@@ -14,7 +16,7 @@ import TestSupport
 
 @Suite("The OpenAPI documents")
 struct OpenAPITests {
-    @Test("each is what the routes of its listener say", arguments: ["public", "management"])
+    @Test("each is what the routes of its listener say", arguments: ["public", "management", "firebase"])
     func made(name: String) throws {
         let file = try GeneratedFile("docs/openapi/\(name).json")
         #expect(
@@ -51,7 +53,7 @@ struct OpenAPITests {
             guard !isPage,
                 ![
                     "/reset-password", "/confirm-email", "/undo-change", "/undo-merge", "/connect-accounts",
-                    "/invitation",
+                    "/invitation", "/verify-email", "/change-email",
                     "/.well-known/jwks.json",
                 ].contains(parts[1])
             else {
@@ -76,6 +78,22 @@ struct OpenAPITests {
                 "key}", "/api", "0/v1",
             ]
         )
+    }
+
+    @Test("the one of Firebase's clients has their calls, and no others")
+    func firebaseRoutes() throws {
+        let parts = try Parts()
+        let firebase = Firebase(
+            useCases: parts.useCases,
+            directory: parts.directory,
+            importing: parts.administration.userImport.ofBackends,
+            clock: .system
+        )
+        let routes = Set(parts.publicListener(beside: [firebase]).router.routes.map(Self.label))
+        let hosts = ["identitytoolkit.googleapis.com", "securetoken.googleapis.com"]
+        // Keys are no calls.
+        let calls = routes.filter { label in hosts.contains { label.contains(" /\($0)/") } && !label.contains("Keys") }
+        #expect(calls == Set(try OpenAPIDocument("firebase").operations.keys))
     }
 
     @Test(
@@ -177,8 +195,11 @@ struct OpenAPITests {
     /// Returns the document that the routes make.
     private static func document(_ name: String) throws -> JSONValue {
         let version = FederationCommand.version
-        guard name == "public" else { return AdministrationDocument.json(version: version) }
-        return try Parts().publicListener().document(version: version)
+        switch name {
+        case "firebase": return Firebase.document(version: version)
+        case "public": return try Parts().publicListener().document(version: version)
+        default: return AdministrationDocument.json(version: version)
+        }
     }
 
     @Test("docs/api/routes.md has every route, with its role if it is an operator's")

@@ -10,10 +10,10 @@ enum ModuleRules {
         "EmbeddedFiles", "Curl", "Postgres",
         "Encodings", "Description", "Domain",
         "Limiting", "Mapping", "Import", "SignedTokens", "WebAuthn", "OneTimeCodes", "Passwords",
-        "Providers", "Facebook", "Twitter", "OpenID", "FormerSystems",
+        "Providers", "AuthorizationServers", "Facebook", "Twitter", "OpenID", "OAuth2", "FormerSystems",
         "Store", "Secrets", "Applications", "Messaging",
         "Factors", "Logins", "Accounts", "Maintenance", "Observability", "Administration",
-        "HTTP", "Pages", "PublicAPI", "Backendless", "AdministrationAPI", "Console",
+        "HTTP", "Pages", "PublicAPI", "Backendless", "Firebase", "AdministrationAPI", "Console",
         "Server",
     ]
 
@@ -34,14 +34,14 @@ enum ModuleRules {
     /// The modules of single client protocols, and below them those of single provider kinds.
     ///
     /// Only `Server`, which wires them, may import them.
-    static let clientProtocols: Set<String> = ["Backendless"]
-    static let providerKinds: Set<String> = ["Facebook", "Twitter", "OpenID"]
+    static let clientProtocols: Set<String> = ["Backendless", "Firebase"]
+    static let providerKinds: Set<String> = ["Facebook", "Twitter", "OpenID", "OAuth2"]
 
     /// The modules that serve HTTP requests.
     ///
     /// They reach the database and the servers of others only through use cases.
     static let listening: Set<String> = [
-        "HTTP", "Pages", "PublicAPI", "Backendless", "AdministrationAPI", "Console",
+        "HTTP", "Pages", "PublicAPI", "Backendless", "Firebase", "AdministrationAPI", "Console",
     ]
     static let outgoing: Set<String> = ["CLibCurl", "CLibPQ", "Curl", "Postgres", "Store"]
 

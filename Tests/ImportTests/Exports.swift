@@ -89,6 +89,8 @@ extension PlannedUser {
             parts.append("\(name)=\(hash.count)+\(salt.count) \(isBefore ? "before" : "after")")
         case nil: break
         }
+        if let uid = source.uid { parts.append("uid=\(uid)") }
+        if let claims = source.claims { parts.append("claims=\(claims.text)") }
         for (key, created) in identities { parts.append("\(key.path) \(created.map(String.init) ?? "-")") }
         if !source.roles.isEmpty { parts.append("roles=\(source.roles)") }
         for (property, value) in given.values { parts.append("\(property.name)=\(value?.json.text ?? "null")") }

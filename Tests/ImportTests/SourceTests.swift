@@ -38,8 +38,8 @@ struct SourceTests {
     func firebase() throws {
         #expect(
             try trace("firebase.json", of: .firebase) == [
-                #"2: u1xG4kQ9pTZc3vB7nM2sL5dW8yE1 ENABLED verified created=1577836800123 lastLogin=1600000000000 login=ann@example.com firebase=64+10 email="ann@example.com" name="Ann" customAttributes={"plan":"gold"} unmapped=photoUrl"#,
-                #"15: u2xG4kQ9pTZc3vB7nM2sL5dW8yE1 ENABLED created=1577836800124 facebook/1234567890/10150000000000001 - email="bob@example.com" name="Bob \"}]\" Example""#,
+                #"2: u1xG4kQ9pTZc3vB7nM2sL5dW8yE1 ENABLED verified created=1577836800123 lastLogin=1600000000000 login=ann@example.com firebase=64+10 uid=u1xG4kQ9pTZc3vB7nM2sL5dW8yE1 claims={"plan":"gold"} email="ann@example.com" name="Ann" unmapped=photoUrl"#,
+                #"15: u2xG4kQ9pTZc3vB7nM2sL5dW8yE1 ENABLED created=1577836800124 uid=u2xG4kQ9pTZc3vB7nM2sL5dW8yE1 facebook/1234567890/10150000000000001 - email="bob@example.com" name="Bob \"}]\" Example""#,
                 "26: noLoginMethod", "31: identityNotTaken",
             ]
         )
@@ -47,7 +47,7 @@ struct SourceTests {
         // Without the identity, the e-mail address is the only login method.
         #expect(
             google.last
-                == #"31: u4xG4kQ9pTZc3vB7nM2sL5dW8yE1 DISABLED created=1577836800126 login=dan@example.com email="dan@example.com""#
+                == #"31: u4xG4kQ9pTZc3vB7nM2sL5dW8yE1 DISABLED created=1577836800126 login=dan@example.com uid=u4xG4kQ9pTZc3vB7nM2sL5dW8yE1 email="dan@example.com""#
         )
         let apps = try trace("firebase.json", of: .firebase) {
             $0.apps[ProviderName(known: "google")] = ProviderAppID("42.apps.example.com")
@@ -209,7 +209,7 @@ struct SourceTests {
             """#.replacing("\n", with: "")
         #expect(
             try line(record, of: .firebase)
-                == #"1: u1 ENABLED verified created=1577836800000 lastLogin=1600000000000 login=ann@example.com firebase=64+10 facebook/1234567890/10150000000000001 - email="ann@example.com" name="Ann" customAttributes={"plan":"gold"} unmapped=photoUrl"#
+                == #"1: u1 ENABLED verified created=1577836800000 lastLogin=1600000000000 login=ann@example.com firebase=64+10 uid=u1 claims={"plan":"gold"} facebook/1234567890/10150000000000001 - email="ann@example.com" name="Ann" unmapped=photoUrl"#
         )
     }
 
@@ -383,10 +383,44 @@ struct SourceTests {
             (.ndjson, #"{"email": "a@b.de", "identities": {"provider": "facebook"}}"#, "identityNotTaken"),
             (.ndjson, #"{"email": "a@b.de", "identities": ["facebook"]}"#, "identityNotTaken"),
             (.ndjson, #"{"email": "a@b.de", "roles": "staff"}"#, "roleUnknown"),
+            (.firebase, #"{"localId": "1", "email": "a@b.de", "customAttributes": "gold"}"#, "claimsNotTaken"),
+            (.firebase, #"{"uid": "1", "email": "a@b.de", "customClaims": [1]}"#, "claimsNotTaken"),
+            (
+                .firebase, #"{"localId": "1", "email": "a@b.de", "customAttributes": "{\"sub\":\"2\"}"}"#,
+                "claimsNotTaken"
+            ),
+            (
+                .firebase,
+                #"{"uid": "1", "email": "a@b.de", "customClaims": {"a": "\#(String(repeating: "b", count: 993))"}}"#,
+                "claimsNotTaken"
+            ),
+            (.firebase, #"{"localId": "\#(String(repeating: "u", count: 129))", "email": "a@b.de"}"#, "uidNotTaken"),
+            (.firebase, #"{"localId": "a\u0007", "email": "a@b.de"}"#, "uidNotTaken"),
+            (.ndjson, #"{"email": "a@b.de", "firebaseClaims": {"firebase": {}}}"#, "claimsNotTaken"),
+            (.csv, "email,firebaseUid\na@b.de,\(String(repeating: "u", count: 129))", "uidNotTaken"),
         ] as [(ImportSource, String, String)]
     )
     func unreadable(source: ImportSource, text: String, reason: String) throws {
         #expect(try line(text, of: source).hasSuffix(": \(reason)"))
+    }
+
+    @Test(
+        "the uid and the claims of a file of the service's own form are taken, and empty claims are none",
+        arguments: [
+            (
+                .ndjson, #"{"email": "a@b.de", "firebaseUid": "u1", "firebaseClaims": {"a": 1}}"#,
+                #"uid=u1 claims={"a":1}"#
+            ),
+            (.ndjson, #"{"email": "a@b.de", "firebaseUid": null, "firebaseClaims": {}}"#, ""),
+            (.csv, "email,firebaseUid,firebaseClaims\na@b.de,u1,\"{\"\"a\"\":1}\"", #"uid=u1 claims={"a":1}"#),
+            (.firebase, #"{"uid": "u1", "email": "a@b.de", "customAttributes": "{}"}"#, "uid=u1"),
+            // Clients may have written a property of that name.
+            (.ndjson, #"{"email": "a@b.de", "properties": {"firebaseUid": "u1"}}"#, ""),
+        ] as [(ImportSource, String, String)]
+    )
+    func uids(source: ImportSource, text: String, expected: String) throws {
+        let line = try line(text, of: source)
+        #expect(line.contains("login=a@b.de \(expected.isEmpty ? "" : expected + " ")email="), "\(line)")
     }
 
     @Test(

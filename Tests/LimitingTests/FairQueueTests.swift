@@ -84,7 +84,7 @@ struct FairQueueTests {
             try await Self.held(queue, by: shop) { release in
                 for (number, (application, source)) in arrivals.enumerated() {
                     group.addTask {
-                        try await RequestOrigin.$current.withValue(source) {
+                        try await RequestSender.$current.withValue(RequestSender(source: source)) {
                             try await queue.pass(of: application, before: .now + .seconds(60)) { () throws(Failure) in
                                 served.withLockedValue { $0.append("\(application) \(source)") }
                             }
@@ -109,7 +109,7 @@ struct FairQueueTests {
         let (shop, game) = (try application("shop"), try application("game"))
         let outcomes = NIOLockedValueBox<[String: Int]>([:])
         @Sendable func pass(_ application: ApplicationID, _ source: String) async {
-            let isDone = await RequestOrigin.$current.withValue(source) {
+            let isDone = await RequestSender.$current.withValue(RequestSender(source: source)) {
                 do throws(Failure) {
                     try await queue.pass(of: application, before: .now + .seconds(60)) { () throws(Failure) in }
                     return true

@@ -75,7 +75,7 @@ struct MappingDocumentTests {
             ("[{}]", .mappingInvalid),
             (#"{"email":1}"#, .mappingInvalid), (#"{"email":null}"#, .mappingInvalid),
             (#"{"email":{"to":"email"}}"#, .mappingInvalid), (#"{"email":["email"]}"#, .mappingInvalid),
-            (#"{"":"email"}"#, .mappingInvalid), (#"{"E":"email"}"#, .mappingInvalid),
+            (#"{"":"email"}"#, .mappingInvalid), (#"{"9":"email"}"#, .mappingInvalid),
             (#"{"email":""}"#, .mappingTargetNotAllowed), (#"{"email":"objectId"}"#, .mappingTargetNotAllowed),
             (#"{"email":"OBJECTID"}"#, .mappingTargetNotAllowed), (#"{"email":"a b"}"#, .mappingTargetNotAllowed),
             (#"[{"from":"email"}]"#, .mappingInvalid), (#"[{"to":"email"}]"#, .mappingInvalid),
@@ -102,7 +102,7 @@ struct MappingDocumentTests {
     func allAtOnce() throws {
         let problems = try Self.problems(
             #"""
-            [{"from":"email","to":"email"}, {"from":"E","to":"id","sync":"x","type":"y","required":1,"transform":["trim","q"],"z":0},
+            [{"from":"email","to":"email"}, {"from":"9","to":"id","sync":"x","type":"y","required":1,"transform":["trim","q"],"z":0},
              7, {"from":"name","to":"email"}]
             """#
         )

@@ -5,8 +5,11 @@ import Testing
 @Suite("Paths and templates")
 struct PathTests {
     @Test(
-        "a path is names of small letters, digits and _ with dots between them",
-        arguments: ["email", "picture.data.url", "a", "a1_", "x_y.z0", "a.b.c.d.e.f.g.h"]
+        "a path is names of letters, digits and _:- with dots between them; the first name may be a URL",
+        arguments: [
+            "email", "picture.data.url", "a", "a1_", "x_y.z0", "a.b.c.d.e.f.g.h", "A", "aB", "_a", "a-b",
+            "cognito:groups", "https://example.com/roles", "https://example.com/claims.team", "http://a.b/c.d",
+        ]
     )
     func paths(text: String) {
         #expect(FieldPath(text)?.text == text)
@@ -15,10 +18,11 @@ struct PathTests {
     @Test(
         "nothing else is a path, least of all what Graph reads as syntax",
         arguments: [
-            "", ".", "a.", ".a", "a..b", "A", "aB", "1a", "_a", "a b", " a", "a,b", "picture.width(200)",
+            "", ".", "a.", ".a", "a..b", "1a", "-a", "a b", " a", "a,b", "picture.width(200)",
             "friends.limit(5){id}", "a{b}", "a&access_token=x", "a=b",
             "a%2Cb", "a\n", "é", "a.é", "\u{212A}", "a/b", "a'b", "a\"b", "a.b.c.d.e.f.g.h.i", "a.b.c.d.e.f.g.h.",
-            "me?fields", "a\u{0}", "a-b", "a|b", "a:b", "*",
+            "me?fields", "a\u{0}", "a|b", "*", "https://", "ftp://a/b", "https://a.b/c d", "https://a.b/c,d",
+            "https://a.b/c{d}", "a.https://b.c/d", "https://a.b/c.", "https://a.b/c?d",
         ]
     )
     func notPaths(text: String) {
@@ -83,7 +87,7 @@ struct PathTests {
         "T-54: braces hold paths and nothing that could be computed",
         arguments: [
             "${7*7}", "{{7*7}}", "{7*7}", "{}", "{ first_name }", "{first_name", "first_name}", "{first_name}}",
-            "{a|upper}", "{a.b()}", "{a[0]}", "{{first_name}}", "{{", "}}", "{A}", "#{a }",
+            "{a|upper}", "{a.b()}", "{a[0]}", "{{first_name}}", "{{", "}}", "{9}", "#{a }",
             "{a}\\u000a", "{a}\\u001b[2J", "{a}\\u2028", "{a,b}",
         ]
     )

@@ -1,6 +1,9 @@
+@testable import AuthorizationServers
+import Curl
 import Description
 import Domain
 import Encodings
+import Mapping
 @testable import OpenID
 import Providers
 import SignedTokens
@@ -10,58 +13,128 @@ import Testing
 struct OpenIDOptionsTests {
     private func options(_ members: JSONObject) throws -> OpenIDOptions { try OpenIDOptions(.object(members)) }
 
+    private func settings(
+        _ members: JSONObject,
+        presets: Presets<OpenIDPreset> = .shipped,
+        key: Secret? = nil
+    ) throws -> OpenIDSettings? {
+        let options = try options(members)
+        let preset = options.preset.flatMap { presets.named($0) }
+        return OpenIDSettings(options, preset: preset, name: ProviderName(known: "staff"), privateKey: key)
+    }
+
     @Test("the shipped presets can be read, have names of their own, and an issuer or none by intent")
     func presets() {
         #expect(
-            Presets.all.map(\.name) == ["google", "apple", "microsoft", "gitlab", "keycloak", "line", "kakao"]
+            Presets<OpenIDPreset>.shipped.all.map(\.name)
+                == ["google", "apple", "microsoft", "gitlab", "keycloak", "line", "kakao"]
         )
-        for preset in Presets.all {
+        for preset in Presets<OpenIDPreset>.shipped.all {
             #expect(preset.title != nil && preset.algorithms?.isEmpty == false, "\(preset.name)")
             #expect(preset.scopes?.contains("openid") == true, "\(preset.name)")
-            if let issuer = preset.issuer { #expect(IssuerRule.rule.problem(issuer) == nil, "\(issuer)") }
             #expect((preset.issuer == nil) == (preset.name == "keycloak"))
         }
     }
 
-    @Test("a further preset is a document")
+    @Test("what a preset says about its issuer's access tokens is not true of another issuer")
+    func otherIssuer() throws {
+        let google = try #require(try settings(["preset": .string("google")]))
+        #expect(google.acceptsAccessTokens)
+        let other = try #require(
+            try settings(["preset": .string("google"), "issuer": .string("https://id.example.com")])
+        )
+        #expect(!other.acceptsAccessTokens && other.tokenCheck == nil)
+    }
+
+    @Test("the scope offline_access has a prompt, unless the preset says otherwise")
+    func prompt() throws {
+        let kept: JSONObject = ["issuer": .string("https://id.example.com"), "keepTokens": .bool(true)]
+        let scopes = JSONValue.array([.string("openid"), .string("offline_access")])
+        let asking = JSONObject(kept.members + [.init("scopes", scopes)])
+        #expect(try settings(kept)?.offlineParameters == [])
+        #expect(try settings(asking)?.offlineParameters == ["prompt=consent"])
+        let microsoft: JSONObject = ["preset": .string("microsoft"), "keepTokens": .bool(true)]
+        #expect(try settings(microsoft)?.offlineParameters == [])
+    }
+
+    @Test("preset number eight is a document, and one with a shipped name takes its place")
     func eighth() throws {
-        let text = """
-            {"name": "example", "title": "Example", "issuer": "https://id.example.com", "algorithms": ["EdDSA"],
-             "scopes": ["openid"]}
+        let own = """
+            [{"name": "example", "title": "Example", "issuer": "https://id.example.com", "algorithms": ["EdDSA"],
+              "scopes": ["openid"], "tokenCheck": {"form": "bearer", "url": "https://id.example.com/me",
+              "clients": ["app.id"]}, "sample": {"department": "Sales"}},
+             {"name": "google", "issuer": "https://google.example.com"}]
             """
-        let preset = try #require(Preset(try JSONParser.parse(text, limits: .stored).object ?? [:]))
-        #expect(preset.algorithms == [.edDSA] && preset.subject == nil)
-        #expect(Preset(["name": .string("No Name")]) == nil)
-        #expect(Preset([:]) == nil)
+        let presets = try Presets<OpenIDPreset>.shipped.adding(try JSONParser.parse(own, limits: .stored))
+        #expect(presets.names == "apple, microsoft, gitlab, keycloak, line, kakao, example, google")
+        let example = try #require(try settings(["preset": .string("example")], presets: presets))
+        #expect(example.title == "Example" && example.algorithms == [.edDSA] && example.subject == .sub)
+        #expect(example.fields.names.isSuperset(of: ["department", "email"]))
+        #expect(example.preset.tokenCheck?.clients == ["app.id"])
+        let google = try #require(try settings(["preset": .string("google")], presets: presets))
+        #expect(google.issuers == ["https://google.example.com"])
+    }
+
+    @Test(
+        "a document of presets that is wrong is refused with the place",
+        arguments: [
+            ("{}", "must be a list"), ("[{}]", "/0/name"), (#"[{"name": "A b"}]"#, "/0/name"),
+            (#"[{"name": "a"}, {"name": "a"}]"#, "/1/name"), (#"[{"name": "a", "isuer": "https://a"}]"#, "/0/isuer"),
+            (#"[{"name": "a", "issuer": "http://a.example.com"}]"#, "/0/issuer"),
+            (#"[{"name": "a", "algorithms": ["none"]}]"#, "/0/algorithms"),
+            (#"[{"name": "a", "tokenCheck": {"form": "query"}}]"#, "/0/tokenCheck/url"),
+        ]
+    )
+    func refusedPresets(_ text: String, _ problem: String) throws {
+        let document = try JSONParser.parse(text, limits: .stored)
+        #expect {
+            _ = try Presets<OpenIDPreset>.shipped.adding(document)
+        } throws: { error in
+            "\(error)".contains(problem)
+        }
     }
 
     @Test("options that are null come from the preset, others count before it")
     func filled() throws {
-        let google = try #require(
-            OpenIDSettings(try options(["preset": .string("google")]), name: ProviderName(known: "google"))
-        )
+        let google = try #require(try settings(["preset": .string("google")]))
         #expect(google.title == "Google" && google.issuer.url == "https://accounts.google.com")
         #expect(google.issuers == ["https://accounts.google.com", "accounts.google.com"])
         #expect(google.algorithms == [.rs256] && google.subject == .sub)
         let own = try #require(
-            OpenIDSettings(
-                try options([
-                    "preset": .string("google"), "issuer": .string("https://id.example.com"), "title": .string("Staff"),
-                    "algorithms": .array([.string("ES256")]),
-                ]),
-                name: ProviderName(known: "staff")
-            )
+            try settings([
+                "preset": .string("google"), "issuer": .string("https://id.example.com"), "title": .string("Staff"),
+                "algorithms": .array([.string("ES256")]),
+            ])
         )
         #expect(own.title == "Staff" && own.issuers == ["https://id.example.com"] && own.algorithms == [.es256])
-        #expect(OpenIDSettings(OpenIDOptions(), name: ProviderName(known: "staff")) == nil)
-        let microsoft = try #require(
-            OpenIDSettings(try options(["preset": .string("microsoft")]), name: ProviderName(known: "work"))
-        )
+        #expect(try settings([:]) == nil)
+        let microsoft = try #require(try settings(["preset": .string("microsoft")]))
         #expect(
             microsoft.issuer.discoveryURL
                 == "https://login.microsoftonline.com/common/v2.0/.well-known/openid-configuration"
         )
-        #expect(microsoft.subject == .tenantAndObject)
+        #expect(microsoft.subject == .tenantAndObject && !microsoft.scopes.contains("offline_access"))
+        let kept = try #require(try settings(["preset": .string("microsoft"), "keepTokens": .bool(true)]))
+        #expect(kept.scopes.contains("offline_access"))
+    }
+
+    @Test("pinned endpoints stand in place of the discovery document, and pinned keys in place of the key set")
+    func pinned() throws {
+        let key = #"{"kty": "OKP", "crv": "Ed25519", "x": "11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo"}"#
+        let pinned: JSONObject = [
+            "token_endpoint": .string("https://id.example.com/token"), "keys": .array([.string(key)]),
+            "token_endpoint_auth_method": .string("client_secret_post"),
+        ]
+        let staff = try #require(
+            try settings(["issuer": .string("https://id.example.com"), "pinned": .object(pinned)])
+        )
+        let discovery = try #require(staff.issuer.pinned.map(Discovery.init))
+        #expect(discovery.tokenEndpoint?.address == "https://id.example.com/token" && discovery.keysURL == nil)
+        #expect(discovery.authentication == .form && staff.issuer.pinned?.keys?.count == 1)
+        #expect(throws: DocumentProblems.self) { try self.options(["pinned": .object([:])]) }
+        #expect(throws: DocumentProblems.self) {
+            try self.options(["pinned": .object(["keys": .array([.string(#"{"kty": "oct", "k": "AAAA"}"#)])])])
+        }
     }
 
     @Test("issuers are https URLs without query and fragment")

@@ -48,6 +48,50 @@ struct CheckOutcomeTests {
         }
     }
 
+    @Test("one request at a time uses a refresh token; a use ends by its owner alone, or by itself")
+    func use() async throws {
+        try await lend { tenant, identity in
+            func begin(_ identity: KeptIdentity) async throws -> RefreshTokenUse {
+                try await tenant.store.beginUse(of: identity, seconds: 60, in: tenant.application)
+            }
+            func lease(_ use: RefreshTokenUse) throws -> RefreshTokenLease {
+                guard case .begun(let lease) = use else { throw Failure(.internal, "not begun: \(use)") }
+                return lease
+            }
+            func expectBusy(_ identity: KeptIdentity) async throws {
+                guard case .busy = try await begin(identity) else {
+                    Issue.record("is not busy")
+                    return
+                }
+            }
+            let first = try lease(try await begin(identity))
+            try await expectBusy(identity)
+            // Neither the result of a former request nor its end frees the token of another.
+            #expect(try await tenant.store.noteStanding(.good, of: identity, in: tenant.application))
+            try await expectBusy(identity)
+            try await tenant.store.end(first, in: tenant.application)
+            let second = try lease(try await begin(identity))
+            try await tenant.store.end(first, in: tenant.application)
+            try await expectBusy(identity)
+            let past = "update \(Tenant.schema).identities set refreshing = now() - interval '1 second'"
+            _ = try await tenant.database.psql(past)
+            let third = try lease(try await begin(identity))
+            try await tenant.store.end(second, in: tenant.application)
+            try await expectBusy(identity)
+            // A login brings another token; the end of the former use frees that one.
+            try await tenant.login("1001", token: "second")
+            guard case .superseded = try await begin(identity) else {
+                Issue.record("is not superseded")
+                return
+            }
+            try await tenant.store.end(third, in: tenant.application)
+            let free = try await tenant.database.psql(
+                "select count(*) from \(Tenant.schema).identities where refreshing is not null"
+            )
+            #expect(free == [["0"]])
+        }
+    }
+
     @Test("whatever Facebook says of a token does not count for the one that a login has brought meanwhile")
     func superseded() async throws {
         try await lend { tenant, identity in

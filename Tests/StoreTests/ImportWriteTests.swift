@@ -146,6 +146,58 @@ struct ImportWriteTests {
         }
     }
 
+    @Test("a uid belongs to one user, and is no other user's object id; who is there gets one, and keeps one")
+    func uids() async throws {
+        try await lend { tenant in
+            func row(_ record: Int, _ uid: String?, id: ObjectID = ObjectID(UUID()), claims: String? = nil) throws
+                -> ImportRow
+            {
+                var row = try self.row(record, subject: "\(record)", id: id)
+                row.uid = try uid.map { try #require(FirebaseUID($0)) }
+                row.claims = try claims.map { try CustomClaims(["plan": .string($0)]) }
+                return row
+            }
+            func stored() async throws -> [[String?]] {
+                try await tenant.database.psql(
+                    """
+                    select uid, claims
+                    from \(Tenant.schema).firebase_users join \(Tenant.schema).identities using (object_id)
+                    order by subject
+                    """
+                )
+            }
+            let (ann, bob) = (try row(1, "u1", claims: "gold"), try row(2, nil))
+            #expect(try await write(batch([ann, bob]), tenant) == [2, 2, 0, 0])
+            #expect(try await stored() == [["u1", #"{"plan":"gold"}"#]])
+            let own = ObjectID(UUID())
+            let more = [
+                // Who is there keeps the uid and the claims, and gets those that are missing.
+                try row(3, "other", id: ann.objectID, claims: "silver"), try row(4, "u2", id: bob.objectID),
+                try row(5, "u1"), try row(6, bob.objectID.description),
+                try row(7, own.description, id: own), try row(8, bob.objectID.description.lowercased()),
+            ]
+            #expect(try await write(batch(more, behind: 2), tenant) == [6, 2, 2, 2])
+            #expect(try await reasons(tenant) == ["5 6 uidTaken", "6 7 uidTaken"])
+            let all: [[String?]] = [
+                ["u1", #"{"plan":"gold"}"#], ["u2", nil], [bob.objectID.description.lowercased(), nil],
+            ]
+            #expect(try await stored() == all)
+            let uuid = ObjectID(UUID())
+            #expect(try await write(batch([try row(9, uuid.description)], behind: 8), tenant) == [1, 1, 0, 0])
+            #expect(try await write(batch([try row(10, nil, id: uuid)], behind: 9), tenant) == [1, 0, 0, 1])
+            let dry = try await tenant.store.check(
+                batch([try row(11, "u2")], behind: 10),
+                in: tenant.application,
+                hashingBy: Tenant.hash
+            )
+            #expect(dry.refusals.map(\.reason) == ["uidTaken"])
+            let found = try await tenant.store.users(ofUIDs: ["u2", "other", "u1"], in: tenant.application)
+            #expect(found.map { "\($0.key) \($0.value)" }.sorted() == ["u1 \(ann.objectID)", "u2 \(bob.objectID)"])
+            try await tenant.database.psql("delete from \(Tenant.users) where object_id = '\(ann.objectID)'")
+            #expect(try await tenant.count("firebase_users") == "3", "an erasure takes the uid along")
+        }
+    }
+
     @Test("a row that breaks a rule of the operator's is refused alone, wherever it stands")
     func rules() async throws {
         try await lend { tenant in

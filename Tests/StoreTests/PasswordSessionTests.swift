@@ -30,13 +30,14 @@ struct PasswordSessionTests {
     private func session(
         _ user: ObjectID,
         hash: EncryptedSecret = hash,
+        login: String = "ann@example.com",
         token: [UInt8] = Tenant.randomHash(),
         previous: [UInt8]? = nil
     ) -> SessionOpening {
         SessionOpening(
             user: user,
             grounds: .password(hash),
-            login: "ann@example.com",
+            login: login,
             tokenHash: token,
             previousTokenHash: previous
         )
@@ -49,6 +50,8 @@ struct PasswordSessionTests {
             let stale = try await tenant.store.openSession(session(user, hash: former), of: tenant.application)
                 .get()
             #expect(stale == nil)
+            let renamed = session(user, login: "bob@example.com")
+            #expect(try await tenant.store.openSession(renamed, of: tenant.application).get() == nil)
             #expect(try await tenant.count("sessions") == "1", "that of the first login")
             let opened = try await tenant.store.openSession(session(user), of: tenant.application).get()
             #expect(opened?.objectID == user)

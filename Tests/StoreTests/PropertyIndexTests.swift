@@ -248,7 +248,7 @@ struct PropertyIndexTests {
                             after: after,
                             limit: 10
                         )
-                        found.append(people.map(\.objectID))
+                        found.append(people.map(\.user.objectID))
                     }
                     #expect(found[0] == found[1], "\(part), page \(page)")
                     pages.append(found[1])

@@ -9,26 +9,33 @@ struct TokenKeyTests {
     private static let actor = ChangeAuthor(name: "ann", source: "test")
 
     /// Returns a key of the tenant.
-    private static func key(_ name: String, under keyID: String = "new") throws -> NewTokenKey {
-        try key(name, of: #require(ApplicationID("tenant")), under: keyID)
+    private static func key(_ name: String, under keyID: String = "new", type: String = "EC") throws -> NewTokenKey {
+        try key(name, of: #require(ApplicationID("tenant")), under: keyID, type: type)
     }
 
-    private static func key(_ name: String, of application: ApplicationID, under keyID: String = "new") -> NewTokenKey {
+    private static func key(
+        _ name: String,
+        of application: ApplicationID,
+        under keyID: String = "new",
+        type: String = "EC"
+    ) -> NewTokenKey {
         NewTokenKey(
             id: name + String(repeating: "0", count: 43 - name.utf8.count),
             application: application,
             secret: EncryptedSecret(bytes: Array(name.utf8), keyID: keyID),
-            publicKey: ["kty": .string("EC")]
+            publicKey: ["kty": .string(type)]
         )
     }
 
-    @Test("the first key is added once")
+    @Test("the first key of each type is added once")
     func first() async throws {
         try await Tenant.lend { tenant in
             try await tenant.store.addFirstTokenKey(Self.key("a"))
             try await tenant.store.addFirstTokenKey(Self.key("b"))
+            for name in ["c", "d"] { try await tenant.store.addFirstTokenKey(Self.key(name, type: "RSA")) }
             let keys = try await tenant.store.tokenKeys()
-            #expect(keys.map(\.id) == [try Self.key("a").id])
+            #expect(keys.map(\.id) == [try Self.key("a").id, try Self.key("c").id])
+            #expect(keys.map(\.algorithm) == [.es256, .rs256])
             #expect(keys.first?.application?.text == "tenant")
             #expect(keys.first?.retired == nil)
             #expect(keys.first?.publicKey["kty"]?.string == "EC")
@@ -79,6 +86,31 @@ struct TokenKeyTests {
             #expect(try await store.tokenKeys().map { $0.id.first } == ["b", "c"])
             try await rotate("d", atOnce: true)
             #expect(try await store.tokenKeys().map { $0.id.first } == ["d"])
+        }
+    }
+
+    @Test("a rotation, even at once, leaves the keys of another type alone")
+    func types() async throws {
+        try await Tenant.lend { tenant in
+            let store = tenant.store
+            func rotate(_ name: String, _ type: String, atOnce: Bool = false) async throws {
+                try await store.rotateTokenKeys(
+                    to: Self.key(name, type: type),
+                    atOnce: atOnce,
+                    keptSeconds: 60,
+                    by: Self.actor
+                )
+            }
+            for (name, type) in [("a", "EC"), ("b", "RSA"), ("c", "RSA"), ("d", "EC")] { try await rotate(name, type) }
+            #expect(try await store.tokenKeys().map { $0.retired == nil } == [false, false, true, true])
+            try await rotate("e", "RSA", atOnce: true)
+            #expect(try await store.tokenKeys().map { $0.id.first } == ["a", "d", "e"])
+            let log = try await store.audit(
+                matching: AuditFilter(action: "token-key.rotate"),
+                before: nil,
+                limit: 100
+            )
+            #expect(log.first?.details.object?["from"]?.object?["id"]?.string?.first == "c")
         }
     }
 
@@ -168,7 +200,7 @@ struct TokenKeyTests {
             try await tenant.database.psql(
                 """
                 insert into federation.token_keys (id, secret, secret_key_id, public_key, created)
-                values ('\(common)', 'x', 'new', '{}', now() - interval '1 day')
+                values ('\(common)', 'x', 'new', '{"kty": "EC"}', now() - interval '1 day')
                 """
             )
             try await store.migrate()

@@ -164,7 +164,7 @@ struct PeopleSearchTests {
                         after: seen.last,
                         limit: 7
                     )
-                    seen += page.map(\.objectID)
+                    seen += page.map(\.user.objectID)
                     if page.count < 7 { break }
                 }
                 group.cancelAll()
@@ -187,7 +187,7 @@ extension Tenant {
     fileprivate func search(_ fill: (inout UserListing) -> Void) async throws -> [ObjectID] {
         var search = UserListing()
         fill(&search)
-        return try await store.users(matching: search, of: application, after: nil, limit: 100).map(\.objectID)
+        return try await store.users(matching: search, of: application, after: nil, limit: 100).map(\.user.objectID)
     }
 
     /// Inserts a user without identities.

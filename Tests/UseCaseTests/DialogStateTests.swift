@@ -33,6 +33,7 @@ struct DialogStateTests {
         for end in [
             DialogEnd.redirect(to: "https://a.example/", codeChallenge: nil),
             .redirect(to: "app:/done", codeChallenge: "c"), .popup(origin: "https://a.example"),
+            .redirect(to: "https://a.example/", codeChallenge: "c", relaysTo: "https://p.example"),
         ] {
             for mapping in [nil, JSONValue.object(["email": .string("email")])] {
                 let plan = Self.plan(end, mapping: mapping)
@@ -104,6 +105,8 @@ struct DialogStateTests {
             #expect(!isOf(Secret(""), [], end))
         }
         #expect(isOf(nil, nil, .redirect(to: "https://a.example/", codeChallenge: "c")))
+        let relay = DialogEnd.redirect(to: "https://a.example/", codeChallenge: "c", relaysTo: "https://p.example")
+        #expect(isOf(kept.secret, kept.hash, relay) && !isOf(nil, kept.hash, relay))
     }
 
     @Test("T-70: a encrypted state opens for its application, in its time and unchanged, also after a new master key")
@@ -158,7 +161,8 @@ struct DialogStateTests {
             scopesAreListed: isListed,
             declinedScopes: ["user_birthday"],
             dataAccessExpiresAt: 5,
-            credentialExpiresAt: 6
+            credentialExpiresAt: 6,
+            providerSession: [1, 2]
         )
         let token = ProviderToken(kind: kind, text: Secret("EAAx"), expiresAt: 6)
         let login = VerifiedLogin(
@@ -183,13 +187,14 @@ struct DialogStateTests {
         #expect(read.result.verified.declinedScopes == ["user_birthday"])
         #expect(read.result.verified.dataAccessExpiresAt == 5)
         #expect(read.result.verified.credentialExpiresAt == 6)
+        #expect(read.result.verified.providerSession == [1, 2])
         #expect(read.result.token?.kind == kind)
         #expect(read.result.token?.text.reveal() == "EAAx")
         #expect(read.result.token?.expiresAt == 6)
         #expect(read.codeChallenge == "c")
         #expect(read.invitation?.hash == Digest.sha256("T"))
         #expect(VerifiedLogin(Secret("{}"), provider: .facebook) == nil)
-        let later = login.text.reveal().replacing(#""tokenKind":"\#(kind.rawValue)""#, with: #""tokenKind":"refresh""#)
+        let later = login.text.reveal().replacing(#""tokenKind":"\#(kind.rawValue)""#, with: #""tokenKind":"later""#)
         #expect(later != login.text.reveal())
         #expect(VerifiedLogin(Secret(later), provider: .facebook) == nil, "of a kind that only a later version knows")
         let former = login.text.reveal().replacing(#","tokenKind":"\#(kind.rawValue)""#, with: "")
@@ -221,7 +226,7 @@ struct DialogStateTests {
             var request = DialogRequest()
             change(&request)
             switch try DialogEnd(request, returnURLs: home, allowedOrigins: page) {
-            case .redirect(let url, let challenge): return url + (challenge ?? "")
+            case .redirect(let url, let challenge, let origin): return url + (challenge ?? "") + (origin ?? "")
             case .popup(let origin): return "popup " + origin
             }
         }

@@ -1,5 +1,6 @@
 import Accounts
 import Administration
+import AuthorizationServers
 import Curl
 import Domain
 import Encodings
@@ -132,7 +133,7 @@ extension ProviderKinds {
             random: .system
         )
         let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
-        let openID = OpenIDClient(curl: curl, configuration: OpenIDConfiguration(), logger: logger)
+        let openID = OpenIDClient(curl: curl, configuration: CallConfiguration(), logger: logger)
         return ProviderKinds([
             try FacebookKind.outOfReach(curl), TwitterKind(client: twitter), OpenIDKind(client: openID, clock: .system),
         ])

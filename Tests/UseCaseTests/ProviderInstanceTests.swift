@@ -432,7 +432,7 @@ struct ProviderInstanceTests {
             for refusal in [
                 #expect(throws: Failure.self) { try loaded.provider(Self.staff) },
                 #expect(throws: Failure.self) { try loaded.dialogs(of: Self.staff) },
-                #expect(throws: Failure.self) { try loaded.caller(Self.staff) },
+                #expect(throws: Failure.self) { try loaded.caller(Self.staff, as: (any EventReporting).self) },
             ] {
                 #expect(refusal?.reason == .providerMisconfigured && refusal?.cause == cause)
             }

@@ -90,6 +90,10 @@ struct UserComparisonTests {
             insert into demo.user_roles (object_id, role) select object_id, 'admin' from demo.users where \(of(17))
             """, []
         ),
+        (
+            line(18, #""firebaseUid": "u18", "firebaseClaims": {"plan": "gold"}"#),
+            "update demo.firebase_users set claims = null where \(of(18))", ["valueDiffers"]
+        ),
     ]
 
     private func withOffice(_ body: (Office) async throws -> Void) async throws {
@@ -151,7 +155,7 @@ struct UserComparisonTests {
             _ = try await office.administration.userImport.run(Self.job(lines, batch: 100), by: Office.actor)
             // Before any change, only what the import refused is not complete.
             let (before, _) = try await compare(Self.job(lines, batch: batch), office)
-            #expect(before.counts.complete == 13 && before.counts.missing == 2 && before.counts.refused == 2)
+            #expect(before.counts.complete == 14 && before.counts.missing == 2 && before.counts.refused == 2)
             #expect(before.differences.isEmpty)
             for record in Self.records where !record.change.isEmpty { try await office.database.psql(record.change) }
             let state = """
@@ -174,12 +178,13 @@ struct UserComparisonTests {
             #expect(findings.contains { $0.message == "its user has another value of name, age" })
             let told = JSONValue.object(summary.json)
             let whole = """
-                {"records": 17, "complete": 3, "differs": 5, "incomplete": 3, "missing": 4, "refused": 2,
+                {"records": 18, "complete": 3, "differs": 6, "incomplete": 3, "missing": 4, "refused": 2,
                  "passwordsTaken": 1, "passwordsMissing": 1, "emailsShared": 3, "loginsShared": 2,
                  "droppedRecords": 2, "droppedValues": 3,
                  "identities": [{"provider": "facebook", "here": 1, "missing": 2, "ofOthers": 1}],
                  "differences": [
                     {"property": "age", "records": 1}, {"property": "emailVerified", "records": 1},
+                    {"property": "firebaseClaims", "records": 1},
                     {"property": "locale", "records": 1}, {"property": "name", "records": 1},
                     {"property": "roles", "records": 1}, {"property": "userStatus", "records": 1}
                  ],

@@ -16,7 +16,7 @@ import urllib.request
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 from selenium import webdriver
-from selenium.common.exceptions import StaleElementReferenceException
+from selenium.common.exceptions import WebDriverException
 from selenium.webdriver.common.by import By
 from selenium.webdriver.support.ui import WebDriverWait
 
@@ -71,15 +71,23 @@ if (query.has("loginCode")) {
 """
 
 
+# The page of a client of Firebase, at the path /firebase.
+FIREBASE_PAGE = (pathlib.Path(__file__).parent / "firebase-page.html").read_text()
+
+
 def serve(host, port, client):
-    """Serves the page, of the application that the client works with at the time."""
+    """Serves the pages, of the application that the client works with at the time."""
 
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self):
             self.send_response(200)
             self.send_header("Content-Type", "text/html; charset=utf-8")
             self.end_headers()
-            self.wfile.write(PAGE.replace("SERVICE", json.dumps(client.service)).encode())
+            page, service = PAGE, client.service
+            if self.path.startswith("/firebase"):
+                service = "/".join(service.split("/")[:3])
+                page = FIREBASE_PAGE.replace("KEY", json.dumps(client.firebase_key), 1)
+            self.wfile.write(page.replace("SERVICE", json.dumps(service)).encode())
 
         def log_message(self, *_):
             pass
@@ -93,6 +101,7 @@ class Client:
 
     def __init__(self, arguments):
         self.service = arguments.service
+        self.firebase_key = arguments.firebase_key
         self.pictures = arguments.pictures and pathlib.Path(arguments.pictures)
         self.axe = pathlib.Path(arguments.axe).read_text()
         self.page = f"http://localhost:{arguments.page_port}"
@@ -116,7 +125,7 @@ class Client:
 
     def until(self, what, condition):
         """Waits; an element that goes with its page between being found and being read is looked for again."""
-        wait = WebDriverWait(self.browser, 15, poll_frequency=0.05, ignored_exceptions=[StaleElementReferenceException])
+        wait = WebDriverWait(self.browser, 15, poll_frequency=0.05, ignored_exceptions=[WebDriverException])
         return wait.until(lambda _: condition(), what)
 
     def open(self, page=None, **stored):
@@ -266,6 +275,44 @@ def foreign_opener(client):
     time.sleep(1)
     shown = client.browser.find_element(By.ID, "result").text
     require(shown == "", "the page of another origin has got the user", shown)
+
+
+def firebase(client):
+    """A page with Firebase's SDK logs in by popup and redirect; a page of another origin gets neither."""
+    def begin(page):
+        client.open(page)
+        return lambda: client.browser.find_element(By.ID, "from").text
+
+    answers = client.until("the frame answers", begin(client.page + "/firebase"))
+    expected = [[7], [True], [{"status": "ACK", "webStorageSupport": True}]]
+    require(json.loads(answers) == expected, "other answers", answers)
+    require(client.result()[0] == {"error": "auth/no-auth-event"}, "an event from nowhere", client.result())
+    client.press("popup")
+    client.enter_popup()
+    client.answer("continue")
+    client.leave_popup()
+    popup, _ = client.result()
+    client.press("popup")
+    client.enter_popup()
+    client.answer("cancel")
+    client.leave_popup()
+    require(client.result()[0] == {"error": "auth/user-cancelled"}, "another error", client.result())
+    client.press("redirect")
+    client.answer("continue")
+    redirect, _ = client.result()
+    require(client.browser.current_url == client.page + "/firebase", "it ends elsewhere", client.browser.current_url)
+    for result, kind in [(popup, "signInViaPopup"), (redirect, "signInViaRedirect")]:
+        seen = result.get("type"), result.get("eventId"), result.get("status")
+        require(seen == (kind, "4711", 200), "no login", result)
+    require(popup["body"]["localId"] == redirect["body"]["localId"], "one person became several users")
+    client.until("the frame answers any page", begin(client.other + "/firebase"))
+    client.press("popup")
+    client.enter_popup()
+    client.until("the refusal", lambda: "UNAUTHORIZED_DOMAIN" in client.browser.find_element(By.TAG_NAME, "body").text)
+    client.browser.close()
+    client.browser.switch_to.window(client.window)
+    shown = client.browser.find_element(By.ID, "result").text
+    require(shown == "", "the page of another origin has got an event", shown)
 
 
 def declined_permission(client):
@@ -667,7 +714,8 @@ def account_pages(client):
 
 def main():
     parser = argparse.ArgumentParser()
-    for name in ["--service", "--guarded", "--foreign", "--profile", "--mails", "--pictures", "--axe"]:
+    texts = ["--service", "--firebase-key", "--guarded", "--foreign", "--profile", "--mails", "--pictures", "--axe"]
+    for name in texts:
         parser.add_argument(name, required=True)
     for name in ["--page-port", "--other-port", "--unlisted-port"]:
         parser.add_argument(name, required=True, type=int)
@@ -692,6 +740,8 @@ def main():
             print(f"  {what}: {time.monotonic() - started:.1f} s", flush=True)
         require(not [text for text in client.complaints() if "Content Security Policy" in text],
                 "a policy of ours hinders a page of ours", client.complaints())
+        firebase(client)
+        print("  clients of Firebase: popup, redirect, cancelled; nothing for a page of another origin", flush=True)
         foreign_opener(client)
         print("  popup of another origin's page: nothing told", flush=True)
         require(len({user["objectId"] for user in users}) == 1, "one person became several users", users)

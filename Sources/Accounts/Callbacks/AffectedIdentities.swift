@@ -3,16 +3,16 @@ package import Domain
 package import Providers
 
 extension LoadedApplication {
-    /// Returns the provider that has sent a callback.
+    /// Returns the provider that has sent a callback, if it conforms to a given protocol, such as `RemovalReporting`.
     ///
-    /// - Throws: `not_found` for a provider without callbacks; `provider_not_configured`; `provider_misconfigured` if
-    ///   the provider may exist but its options cannot be read.
-    package func caller(_ name: ProviderName) throws(Failure) -> any RemovalReporting {
+    /// - Throws: `not_found` for a provider without such callbacks; `provider_not_configured`; `provider_misconfigured`
+    ///   if the provider may exist but its options cannot be read.
+    package func caller<Caller>(_ name: ProviderName, as _: Caller.Type) throws(Failure) -> Caller {
         guard let provider = configured(name) else {
             if let defect { throw .unusableConfiguration(cause: defect) }
             throw notSetUp(name)
         }
-        guard let caller = provider as? any RemovalReporting else { throw Self.missingCapability(provider.title) }
+        guard let caller = provider as? Caller else { throw Self.missingCapability(provider.title) }
         return caller
     }
 
@@ -25,11 +25,11 @@ extension LoadedApplication {
     ///   - identity: The identity in the callback.
     ///   - caller: The provider to whose address the callback was sent.
     /// - Returns: The user's identity at each provider with the app, in the order of the providers' names.
-    func concerned(by identity: IdentityKey, calling caller: any RemovalReporting) -> [AffectedIdentity] {
-        names(havingApp: identity.app, of: caller.name).map { name in
+    func concerned<Caller>(by identity: IdentityKey, calling caller: Caller) -> [AffectedIdentity<Caller>] {
+        names(havingApp: identity.app, of: identity.provider).map { name in
             AffectedIdentity(
                 identity: IdentityKey(provider: name, app: identity.app, subject: identity.subject),
-                instance: configured(name) as? any RemovalReporting ?? caller
+                instance: configured(name) as? Caller ?? caller
             )
         }
     }
@@ -41,9 +41,9 @@ extension LoadedApplication {
     ///   instead of these errors, so that the provider sends the callback again later. The unreadable part may be the
     ///   app that the callback is about.
     package func verified<Call>(
-        _ caller: any RemovalReporting,
-        _ read: (any RemovalReporting) throws(Failure) -> Call
-    ) throws(Failure) -> Call {
+        _ caller: any Provider,
+        _ read: () async throws(Failure) -> Call
+    ) async throws(Failure) -> Call {
         do throws(Failure) {
             guard !caller.apps.isEmpty else {
                 throw Failure(
@@ -51,7 +51,7 @@ extension LoadedApplication {
                     "This application has no \(caller.title) app."
                 )
             }
-            return try read(caller)
+            return try await read()
         } catch {
             if let defect { throw .unusableConfiguration(cause: defect) }
             throw error
@@ -60,11 +60,11 @@ extension LoadedApplication {
 }
 
 /// An identity that a provider's callback about an app concerns.
-struct AffectedIdentity {
+struct AffectedIdentity<Caller> {
     let identity: IdentityKey
     /// The provider whose options decide how the callback is handled.
     ///
     /// Usually, this is the provider of `identity`. If the options of that provider can no longer be read, it is the
     /// provider to whose address the callback was sent.
-    let instance: any RemovalReporting
+    let instance: Caller
 }

@@ -23,8 +23,8 @@ package struct Deauthorizations: Sendable {
         of loaded: LoadedApplication,
         logger: Logger
     ) async throws(Failure) {
-        let caller = try loaded.caller(provider)
-        let removal = try loaded.verified(caller) { (caller) throws(Failure) in try caller.removal(in: form) }
+        let caller = try loaded.caller(provider, as: (any RemovalReporting).self)
+        let removal = try await loaded.verified(caller) { () throws(Failure) in try caller.removal(in: form) }
         for concerned in loaded.concerned(by: removal.identity, calling: caller) {
             let revocation = IdentityRevocation(
                 of: concerned.identity,

@@ -58,8 +58,8 @@ package struct DeletionRequests: Sendable {
         statusURL: ((_ code: String) -> String)?,
         logger: Logger
     ) async throws(Failure) -> JSONObject {
-        let caller = try loaded.caller(provider)
-        let removal = try loaded.verified(caller) { (caller) throws(Failure) in try caller.removal(in: form) }
+        let caller = try loaded.caller(provider, as: (any RemovalReporting).self)
+        let removal = try await loaded.verified(caller) { () throws(Failure) in try caller.removal(in: form) }
         guard let statusURL else {
             throw Failure(
                 .providerMisconfigured,

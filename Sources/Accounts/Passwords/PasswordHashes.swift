@@ -57,6 +57,26 @@ extension PasswordVerifier {
         return StoredPassword(objectID: user, login: login, hash: masterKeys.encrypt(Secret(hash), for: place))
     }
 
+    /// Returns the stored value for a user without a password.
+    ///
+    /// - Parameters:
+    ///   - login: The login name.
+    ///   - user: The id of the user.
+    ///   - application: The application.
+    ///   - deadline: The deadline of the request.
+    /// - Returns: A hash that no password has, for storage.
+    /// - Throws: `overloaded`.
+    func unset(
+        login: Login,
+        of user: ObjectID,
+        in application: Application,
+        deadline: ContinuousClock.Instant
+    ) async throws(Failure) -> StoredPassword {
+        let hash = try await passwords.unset(of: application.id, deadline: deadline)
+        let place = MasterKey.Place.passwordHash(application: application.id, user: user)
+        return StoredPassword(objectID: user, login: login.key, hash: masterKeys.encrypt(hash, for: place))
+    }
+
     /// Verifies a password against the stored one.
     ///
     /// If there is no stored password, the method does the same work, and the password never matches.

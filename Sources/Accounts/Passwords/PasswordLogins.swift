@@ -15,20 +15,20 @@ package struct PasswordLogin: Sendable {
     /// The password; empty if absent.
     package let password: Secret
     /// The client's present session; the login ends that session if it belongs to the same user.
-    package let previousToken: SessionToken?
+    package let previousSession: SessionKey?
     package let client: LoginClient
     package let source: RequestSource
 
     package init(
         login: String,
         password: Secret,
-        previousToken: SessionToken?,
+        previousSession: SessionKey?,
         client: LoginClient,
         source: RequestSource
     ) {
         self.login = login
         self.password = password
-        self.previousToken = previousToken
+        self.previousSession = previousSession
         self.client = client
         self.source = source
     }
@@ -96,16 +96,45 @@ package struct PasswordLogins: Sendable {
             try await store.password(ofLogin: login.key, in: loaded.application)
         }
         guard let stored else { throw Failure.loginInvalid }
+        return try await openSession(
+            by: .password(stored),
+            stored,
+            client: request.client,
+            previousSession: request.previousSession,
+            in: loaded,
+            deadline: deadline
+        )
+    }
+
+    /// Opens a session of the user to whom a stored password belongs.
+    ///
+    /// - Parameters:
+    ///   - firstFactor: The factor that the user has presented.
+    ///   - stored: The user's stored password. If the stored password has changed meanwhile, no session is opened.
+    ///   - client: The client.
+    ///   - previousSession: The client's present session.
+    ///   - loaded: The application.
+    ///   - deadline: The deadline of the request.
+    /// - Returns: The user and the session.
+    /// - Throws: `login_invalid` if the password has changed; `account_disabled`, `email_unconfirmed`,
+    ///   `second_factor_required`, `second_factor_enrolment_required`.
+    func openSession(
+        by firstFactor: FirstFactor,
+        _ stored: StoredPassword,
+        client: LoginClient,
+        previousSession: SessionKey?,
+        in loaded: LoadedApplication,
+        deadline: ContinuousClock.Instant
+    ) async throws(Failure) -> LoginResult {
         let token = random.sessionToken()
         let opening = SessionOpening(
             user: stored.objectID,
             grounds: .password(stored.hash),
             login: stored.login,
-            tokenHash: token.hash,
-            previousTokenHash: request.previousToken?.hash,
-            deviceHash: request.client.deviceHash
+            tokenHash: token.key.hash,
+            previousTokenHash: previousSession?.hash,
+            deviceHash: client.deviceHash
         )
-        // `opened` is nil if the password has changed since the check.
         let began = ContinuousClock.now
         let opened: User?
         do throws(Failure) {
@@ -118,9 +147,9 @@ package struct PasswordLogins: Sendable {
         } catch {
             throw try await pendings.putOff(
                 error,
-                .password(stored),
-                by: request.client,
-                previousToken: request.previousToken,
+                firstFactor,
+                by: client,
+                previousSession: previousSession,
                 since: began,
                 in: loaded
             )

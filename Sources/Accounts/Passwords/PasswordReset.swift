@@ -48,6 +48,7 @@ package struct PasswordReset: Sendable {
     /// - Throws: `mail_off`, `too_many_attempts`, `overloaded`; `login_unknown` if the application allows it.
     package func restorePassword(
         of identity: String,
+        as wish: LinkWish? = nil,
         from source: RequestSource,
         in loaded: LoadedApplication,
         logger: Logger
@@ -58,7 +59,8 @@ package struct PasswordReset: Sendable {
             from: source,
             in: loaded,
             logger: logger,
-            tellingUnknown: loaded.application.settings.allowAccountEnumeration
+            tellingUnknown: loaded.application.settings.allowAccountEnumeration,
+            as: wish
         ) { _ in true }
     }
 

@@ -17,7 +17,7 @@ package struct Reauthentication: Sendable {
     /// - Throws: `session_invalid`, `too_many_attempts`, `overloaded`.
     package func verifyPassword(
         _ password: Secret,
-        ofSession token: SessionToken?,
+        ofSession token: SessionKey?,
         from source: RequestSource,
         in loaded: LoadedApplication
     ) async throws(Failure) -> Bool {
@@ -43,7 +43,7 @@ package struct Reauthentication: Sendable {
     /// Requires an authentication of the session's user that is at most five minutes old.
     ///
     /// An application may accept any live session instead.
-    package func require(of token: SessionToken, in loaded: LoadedApplication) async throws(Failure) {
+    package func require(of token: SessionKey, in loaded: LoadedApplication) async throws(Failure) {
         guard loaded.application.settings.reauthentication == .recent else { return }
         let isAuthenticated = try await store.isAuthenticated(
             tokenHash: token.hash,

@@ -43,7 +43,7 @@ package struct AccountDeletions: Sendable {
     ///   account; for servers `not_found`, and `conflict` while rows of the operator's own tables refer to the user.
     package func delete(
         _ id: ObjectID?,
-        token: SessionToken?,
+        token: SessionKey?,
         server: ServerCaller?,
         in loaded: LoadedApplication,
         logger: Logger
@@ -92,7 +92,7 @@ package struct AccountDeletions: Sendable {
     /// which a link can restore the account.
     private func waitingDays(
         of user: User,
-        token: SessionToken,
+        token: SessionKey,
         in loaded: LoadedApplication
     ) async throws(Failure) -> Int64 {
         let methods = try await store.loginMethods(of: user.objectID, session: token.hash, in: loaded.application)

@@ -55,7 +55,7 @@ package struct AccountUpdate: Sendable {
     package func update(
         _ id: ObjectID?,
         with record: UserRecord,
-        token: SessionToken?,
+        token: SessionKey?,
         server: ServerCaller?,
         from source: RequestSource,
         in loaded: LoadedApplication,
@@ -107,7 +107,7 @@ package struct AccountUpdate: Sendable {
     private func loginChange(
         of user: User,
         by record: ClientRecord,
-        session: SessionToken,
+        session: SessionKey,
         from source: RequestSource,
         in loaded: LoadedApplication
     ) async throws(Failure) -> UserUpdate.LoginChange? {

@@ -34,8 +34,8 @@ package struct OtherRecords: Sendable {
     ///   - loaded: The application.
     ///   - logger: The logger of the request.
     /// - Returns: The users, in the order of the records, each with the names of the ignored members of its record.
-    /// - Throws: `creation_forbidden` if the request has no server's API key; the errors of a registration, with the
-    ///   `position` of the invalid record. Nothing is written then.
+    /// - Throws: `creation_forbidden` if the request has no server's API key; `conflict` if another user has a uid; the
+    ///   errors of a registration, with the `position` of the invalid record. Nothing is written then.
     package func create(
         _ records: [UserRecord],
         by server: ServerCaller?,
@@ -51,6 +51,9 @@ package struct OtherRecords: Sendable {
         guard records.count <= Self.maxConcurrent else {
             throw Failure(.malformedRequest, "At most \(Self.maxConcurrent) users can be created at once.")
         }
+        // The object id of an existing user counts as a uid, too.
+        let uids = records.compactMap(\.uid)
+        guard try await store.users(ofUIDs: uids, in: loaded.application).isEmpty else { throw Failure.uidTaken }
         // All passwords share one deadline, so a list takes no longer than a single user.
         let deadline = ContinuousClock.now + limits.login
         var new: [UserCreation.NewLogin] = []

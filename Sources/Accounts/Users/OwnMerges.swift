@@ -28,8 +28,8 @@ package struct OwnMerges: Sendable {
     /// - Throws: `session_invalid`, `account_disabled`; `malformed_request` for two sessions of one user, or for
     ///   contradictory rules.
     package func preview(
-        ofSession asking: SessionToken?,
-        and other: SessionToken?,
+        ofSession asking: SessionKey?,
+        and other: SessionKey?,
         keeping survivor: MergeSurvivor,
         by rules: MergeRules,
         in loaded: LoadedApplication
@@ -61,8 +61,8 @@ package struct OwnMerges: Sendable {
     /// - Throws: The errors of `preview`; `reauthentication_required`, `second_factor_reauthentication_required`,
     ///   `conflict`. Nothing has changed then.
     package func merge(
-        ofSession asking: SessionToken?,
-        and other: SessionToken?,
+        ofSession asking: SessionKey?,
+        and other: SessionKey?,
         keeping survivor: MergeSurvivor,
         by rules: MergeRules,
         in loaded: LoadedApplication,
@@ -90,7 +90,7 @@ package struct OwnMerges: Sendable {
         return (try await sessions.user(of: asking, in: loaded), merged.objectID)
     }
 
-    private func other(_ token: SessionToken?, in loaded: LoadedApplication) async throws(Failure) -> User {
+    private func other(_ token: SessionKey?, in loaded: LoadedApplication) async throws(Failure) -> User {
         do throws(Failure) {
             return try await sessions.user(of: token, in: loaded)
         } catch {

@@ -44,7 +44,7 @@ package struct Registrations: Sendable {
     package func register(
         _ record: UserRecord,
         invitation: InvitationToken? = nil,
-        token: SessionToken?,
+        token: SessionKey?,
         from source: RequestSource,
         in loaded: LoadedApplication,
         logger: Logger
@@ -68,7 +68,7 @@ package struct Registrations: Sendable {
     private func makeUser(
         _ record: UserRecord,
         invitation: InvitationToken?,
-        token: SessionToken?,
+        token: SessionKey?,
         from source: RequestSource,
         in loaded: LoadedApplication
     ) async throws(Failure) -> WrittenUser {
@@ -179,7 +179,7 @@ package struct Registrations: Sendable {
                     try await admission.write(of: loaded.application) { () throws(Failure) in
                         try await store.makeGuest(
                             random.objectID(),
-                            tokenHash: token.hash,
+                            tokenHash: token.key.hash,
                             invitedBy: loaded.application.invitationClaim(invitation),
                             of: loaded.application
                         )
@@ -188,6 +188,61 @@ package struct Registrations: Sendable {
             }
             return LoginResult(user: guest, token: token, created: true)
         }
+    }
+
+    /// Registers the reader of a mailbox, who logs in by mailed links and has no password.
+    ///
+    /// Creates a new user, or converts a guest. The guest keeps id and properties.
+    ///
+    /// - Parameters:
+    ///   - login: The login name, which is the address.
+    ///   - guest: The guest, and a session of the guest.
+    ///   - source: The source of the request.
+    ///   - loaded: The application.
+    ///   - deadline: The deadline of the request.
+    /// - Returns: The user. The address is confirmed.
+    /// - Throws: `new_users_closed`, `invitation_required`, `registration_disabled`, `login_taken_by_other`,
+    ///   `property_missing`, `guest_invalid`, `rate_limited` and similar errors; nothing is written then.
+    func register(
+        readerOf login: Login,
+        guest: (id: ObjectID, session: SessionKey)? = nil,
+        from source: RequestSource,
+        in loaded: LoadedApplication,
+        deadline: ContinuousClock.Instant
+    ) async throws(Failure) -> User {
+        try loaded.application.requireRegistration()
+        let user = try await counted(from: source, of: loaded.application) { () throws(Failure) in
+            let unset = try await verifier.unset(
+                login: login,
+                of: guest?.id ?? random.objectID(),
+                in: loaded.application,
+                deadline: deadline
+            )
+            return try await directory.withCurrent(loaded, until: deadline) { (loaded) throws(Failure) in
+                let application = loaded.application
+                let write = RegistrationWrite(
+                    password: unset,
+                    status: .enabled,
+                    given: GivenProperties(login, of: application),
+                    invitation: application.invitationClaim(nil),
+                    confirmsAddress: true
+                )
+                return try await admission.write(of: application) { () throws(Failure) in
+                    guard let guest else { return try await store.register(write, of: application) }
+                    return try await store.convertGuest(write, bySession: guest.session.hash, of: application)
+                }
+            }
+        }
+        guard let user else { throw Failure(.loginTakenByOther, "Another account has this e-mail address.") }
+        return user
+    }
+
+    /// Requires that a new user without an invitation may register.
+    ///
+    /// - Throws: `new_users_closed`, `invitation_required`, `registration_disabled`.
+    func requireAdmission(to application: Application) async throws(Failure) {
+        try application.requireRegistration()
+        try await store.requireAdmission(by: application.invitationClaim(nil), to: application)
     }
 
     /// Counts a new account against the rate limits, and runs the closure that creates the account.
@@ -282,7 +337,7 @@ extension Application {
 
 extension ClientRecord {
     /// Returns the guest whom the registration converts to a user with a password; nil if the record names no guest.
-    fileprivate func guest(_ token: SessionToken?) throws(Failure) -> (id: ObjectID, token: SessionToken)? {
+    fileprivate func guest(_ token: SessionKey?) throws(Failure) -> (id: ObjectID, token: SessionKey)? {
         guard let objectID else { return nil }
         guard let id = objectID.string.flatMap({ ObjectID($0) }), let token else { throw .guestInvalid }
         return (id, token)

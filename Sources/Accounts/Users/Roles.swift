@@ -3,7 +3,7 @@ package import Domain
 import Logins
 import Store
 
-/// A client that is authenticated as a server, by a server's API key.
+/// A client that is authenticated as a server: by a server's API key, or as a service account.
 ///
 /// A server may act on any user of the application.
 package struct ServerCaller: Sendable {
@@ -14,6 +14,11 @@ package struct ServerCaller: Sendable {
         guard let key, key.isServer else { return nil }
         actor = ChangeAuthor(name: "key:\(key.label)", source: source)
     }
+
+    /// The server of a service account, known by its access token or by a custom token that a client has sent.
+    package init(account: ServiceAccount, source: String) {
+        actor = ChangeAuthor(name: "service-account:\(account.name)", source: source)
+    }
 }
 
 /// Returns and changes the roles of users, and disables and enables users for servers.
@@ -22,7 +27,7 @@ package struct Roles: Sendable {
     let sessions: Sessions
 
     /// Returns the roles of the session's user: the system role, and the roles that an operator or a server has given.
-    package func ownRoles(token: SessionToken?, in loaded: LoadedApplication) async throws(Failure) -> [String] {
+    package func ownRoles(token: SessionKey?, in loaded: LoadedApplication) async throws(Failure) -> [String] {
         let user = try await sessions.user(of: token, in: loaded)
         let given = try await store.roles(of: user.objectID, in: loaded.application)
         return loaded.application.roles(of: user, given: given)
@@ -36,7 +41,7 @@ package struct Roles: Sendable {
     ///   server, `not_found` for an unknown id.
     package func roles(
         of id: ObjectID?,
-        token: SessionToken?,
+        token: SessionKey?,
         server: ServerCaller?,
         in loaded: LoadedApplication
     ) async throws(Failure) -> [String] {

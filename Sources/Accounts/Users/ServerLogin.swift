@@ -25,7 +25,40 @@ package struct ServerLogin: Sendable {
     package func logIn(
         as id: ObjectID?,
         by server: ServerCaller?,
-        previousToken: SessionToken?,
+        previousSession: SessionKey?,
+        to loaded: LoadedApplication,
+        logger: Logger
+    ) async throws(Failure) -> LoginResult {
+        try await logIn(
+            as: id,
+            by: server,
+            on: .server,
+            isNew: false,
+            previousSession: previousSession,
+            to: loaded,
+            logger: logger
+        )
+    }
+
+    /// Opens a session of a user for a server, on the given grounds.
+    ///
+    /// - Parameters:
+    ///   - id: The user.
+    ///   - server: The server; nil for a client.
+    ///   - grounds: What the server has presented.
+    ///   - isNew: Whether the user was created for this login.
+    ///   - previousSession: The client's previous session, which ends if it is the user's.
+    ///   - loaded: The application.
+    ///   - logger: The logger of the request.
+    /// - Returns: The user and the session.
+    /// - Throws: `object_login_forbidden` if the request has no server's API key; `not_found`, `account_disabled`,
+    ///   `email_unconfirmed`.
+    func logIn(
+        as id: ObjectID?,
+        by server: ServerCaller?,
+        on grounds: SessionOpening.Grounds,
+        isNew: Bool,
+        previousSession: SessionKey?,
         to loaded: LoadedApplication,
         logger: Logger
     ) async throws(Failure) -> LoginResult {
@@ -43,10 +76,10 @@ package struct ServerLogin: Sendable {
             return try await directory.withCurrent(loaded, until: .now + limits.login) { (loaded) throws(Failure) in
                 let opening = SessionOpening(
                     user: id,
-                    grounds: .server,
+                    grounds: grounds,
                     login: id.description,
-                    tokenHash: token.hash,
-                    previousTokenHash: previousToken?.hash
+                    tokenHash: token.key.hash,
+                    previousTokenHash: previousSession?.hash
                 )
                 let opened = try await admission.write(of: loaded.application) {
                     () throws(Failure) in
@@ -55,7 +88,7 @@ package struct ServerLogin: Sendable {
                 if case .done(nil) = opened { throw try await store.noSuchUser(id, of: loaded.application) }
                 return try opened.map { user throws(Failure) in
                     guard let user else { throw .noSuchUser }
-                    return LoginResult(user: user, token: token, created: false)
+                    return LoginResult(user: user, token: token, created: isNew)
                 }
             }
         }

@@ -31,7 +31,7 @@ package struct UserCollection: Sendable {
     ///
     /// - Throws: `session_invalid`, `query_forbidden`.
     package func searcher(
-        token: SessionToken?,
+        token: SessionKey?,
         server: ServerCaller?,
         in loaded: LoadedApplication
     ) async throws(Failure) -> CollectionCaller {
@@ -106,7 +106,7 @@ package struct UserCollection: Sendable {
     ///   whether it exists or not (T-117).
     package func user(
         _ id: ObjectID?,
-        token: SessionToken?,
+        token: SessionKey?,
         server: ServerCaller?,
         in loaded: LoadedApplication
     ) async throws(Failure) -> (user: User, viewer: Viewer) {

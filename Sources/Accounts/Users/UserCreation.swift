@@ -67,7 +67,8 @@ package struct UserCreation: Sendable {
         if !client.newDynamicNames.isEmpty {
             try await store.registerDynamicNames(client.newDynamicNames, of: loaded.application.id)
         }
-        let user = NewUser(id: login.id, password: login.password, status: login.status, given: client.given)
+        var user = NewUser(id: login.id, password: login.password, status: login.status, given: client.given)
+        (user.uid, user.confirmsAddress) = (record.uid, record.confirmsAddress)
         return (user, client.ignored)
     }
 

@@ -14,6 +14,14 @@ package struct UserRecord: Sendable {
     package var objectID: JSONValue?
     /// The language of mails, such as `en-US`; `null` removes it.
     package var locale: JSONValue?
+    /// The uid of a new user for Firebase's clients; nil for the object id.
+    ///
+    /// Only a server chooses a uid.
+    package var uid: String?
+    /// Whether the e-mail address of a new user counts as confirmed.
+    ///
+    /// Only a server decides this.
+    package var confirmsAddress = false
 
     package init(properties: JSONObject = JSONObject(), password: JSONValue? = nil) {
         self.properties = properties

@@ -249,16 +249,15 @@ extension ProviderKind {
             let secret = secretOptions.first { $0.name == field.name }
             members.append(field.name, .object(secret?.schema ?? field.schema))
         }
+        let others = secretlessApps.map { ", or one of \($0)" } ?? ""
         var schema: JSONObject = [
-            "description": .string("Login with \(title). An enabled provider needs at least one app."),
+            "description": .string("Login with \(title). An enabled provider needs at least one app\(others)."),
             "type": .string("object"), "additionalProperties": .bool(false), "properties": .object(members),
-            "anyOf": JSONValue(
-                schema: """
-                    [
-                      {"required": ["enabled"], "properties": {"enabled": {"const": false}}},
-                      {"required": ["apps"], "properties": {"apps": {"minItems": 1}}}
-                    ]
-                    """
+            "anyOf": .array(
+                [JSONValue(schema: #"{"required": ["enabled"], "properties": {"enabled": {"const": false}}}"#)]
+                    + ["apps", secretlessApps].compactMap(\.self).map { name in
+                        JSONValue(schema: #"{"required": ["\#(name)"], "properties": {"\#(name)": {"minItems": 1}}}"#)
+                    }
             ),
         ]
         if !optionShape.rules.isEmpty { schema.append("allOf", .array(optionShape.rules)) }
@@ -273,8 +272,7 @@ extension SecretOption {
     /// have the secret itself.
     fileprivate var schema: JSONObject {
         let text: JSONObject = [
-            "type": .string("string"),
-            "pattern": .string("^[!-~]{\(bytes.lowerBound),\(bytes.upperBound)}$"), "deprecated": .bool(true),
+            "type": .string("string"), "pattern": .string(pattern), "deprecated": .bool(true),
         ]
         return [
             "title": .string(field.title), "description": .string(field.meaning),

@@ -113,7 +113,7 @@ struct ImportReading {
 
     /// Returns the next batch; nil at the end of the file.
     ///
-    /// A batch never has two users with the same id, login name or identity: it ends before the second one.
+    /// A batch never has two users with the same id, uid, login name or identity: it ends before the second one.
     mutating func next() async throws -> ImportBatch? {
         if waiting.isEmpty { waiting = try await convert()[...] }
         guard !waiting.isEmpty else { return nil }
@@ -215,6 +215,8 @@ struct ImportReading {
             row.hasHash = user.source.password != nil
             row.identities = user.identities
             row.roles = user.source.roles
+            row.uid = user.source.uid
+            row.claims = user.source.claims
             if let login = user.login {
                 row.password = try encryption.password(user.source.password, login: login, of: user.objectID)
             } else {
@@ -227,17 +229,17 @@ struct ImportReading {
     }
 }
 
-/// The users of a file so far, as short hashes of their ids, login names and identities.
+/// The users of a file so far, as short hashes of their ids, uids, login names and identities.
 ///
 /// A record that repeats an earlier one of the file is refused. A user who existed before the import is counted as
 /// existing. The database alone cannot tell these two cases apart.
 struct SeenUsers {
     /// The values that are kept of each user.
     enum Memory {
-        /// Only the id. The database knows which login names and identities are taken.
+        /// Only the id. The database knows which login names, identities and uids are taken.
         case byID
-        /// The id, the login name and the identities, for users who are not in the database: those of a batch, or of a
-        /// dry run.
+        /// The id, the uid, the login name and the identities, for users who are not in the database: those of a batch,
+        /// or of a dry run.
         case wholly
     }
 
@@ -245,7 +247,7 @@ struct SeenUsers {
     private var hashes: Set<Int> = []
 
     private enum Key: Hashable {
-        case id(ObjectID), login(String), identity(IdentityKey)
+        case id(ObjectID), uid(String), login(String), identity(IdentityKey)
     }
 
     init(_ memory: Memory) {
@@ -258,19 +260,26 @@ struct SeenUsers {
         return [login].compactMap(\.self) + row.identities.map { Key.identity($0.key).hashValue }
     }
 
+    /// The texts by which clients of Firebase may know the user.
+    private func uids(of row: ImportRow) -> [Int] {
+        guard memory == .wholly else { return [] }
+        return [row.objectID.description, row.uid?.text].compactMap(\.self).map { Key.uid($0).hashValue }
+    }
+
     private func id(of row: ImportRow) -> Int { Key.id(row.objectID).hashValue }
 
-    /// Returns whether a user added before has the same id, login name or identity.
+    /// Returns whether a user added before has the same id, uid, login name or identity.
     func knows(_ row: ImportRow) -> Bool {
-        hashes.contains(id(of: row)) || logins(of: row).contains(where: hashes.contains)
+        hashes.contains(id(of: row)) || (uids(of: row) + logins(of: row)).contains(where: hashes.contains)
     }
 
     /// Adds a user.
     ///
-    /// If the user existed before the import, adds only the id: the import does not store the login name and the
-    /// identities that the file has for this user.
+    /// If the user existed before the import, adds only the id and the uid: the import does not store the login name
+    /// and the identities that the file has for this user.
     mutating func add(_ row: ImportRow, isExisting: Bool = false) {
         hashes.insert(id(of: row))
+        hashes.formUnion(uids(of: row))
         if !isExisting { hashes.formUnion(logins(of: row)) }
     }
 
@@ -352,6 +361,6 @@ extension RecordRefusal {
     )
     fileprivate static let takenInFile = RecordRefusal(
         .loginTaken,
-        "another user of the file has the same login name or identity"
+        "another user of the file has the same login name, identity or uid"
     )
 }

@@ -294,7 +294,7 @@ extension IdentityImportJob {
 
 extension ImportJob {
     /// Returns a closure that opens a file in memory.
-    fileprivate static func reader(of file: [UInt8]) -> () throws -> Reader {
+    static func reader(of file: [UInt8]) -> () throws -> Reader {
         {
             var rest: [UInt8]? = file
             return {
@@ -407,7 +407,7 @@ extension ImportJob {
         _ source: ImportSource?,
         _ options: ImportOptions,
         _ problems: inout DocumentProblems
-    ) -> FirebaseScryptParameters? {
+    ) -> FirebaseHashing? {
         let place = JSONPointer() / "hashConfig"
         let given = object.present("hashConfig")
         guard given == nil || given?.string != nil else {
@@ -427,7 +427,7 @@ extension ImportJob {
             return nil
         }
         guard !text.isEmpty else { return nil }
-        do throws(HashConfigProblem) { return try FirebaseScryptParameters(hashConfig: text) } catch {
+        do throws(HashConfigProblem) { return .firebaseScrypt(try FirebaseScryptParameters(hashConfig: text)) } catch {
             problems.add(place, "\(error)")
             return nil
         }

@@ -15,8 +15,8 @@ package struct ImportJob {
     package let application: String
     package let source: ImportSource
     package fileprivate(set) var options: ImportOptions
-    /// The parameters of Firebase's password hashes.
-    package var firebase: FirebaseScryptParameters?
+    /// How the passwords of Firebase's users were hashed.
+    package var firebase: FirebaseHashing?
     /// The SHA-256 of the file.
     package let fileHash: [UInt8]
     /// Opens the file at its beginning.
@@ -312,7 +312,7 @@ extension BanKey {
 struct HashEncryption: Sendable {
     let application: ApplicationID
     let masterKeys: MasterKeys
-    let firebase: FirebaseScryptParameters?
+    let firebase: FirebaseHashing?
     /// The hash for imported users without a usable password (`UnsetPassword`).
     ///
     /// These users must set a new password, unless the application has a password source.
@@ -337,7 +337,7 @@ struct HashEncryption: Sendable {
         case .text(let text): return try ForeignHash(text)
         case .firebase(let hash, let salt):
             guard let firebase else { throw .malformed("the hash parameters of the project are missing") }
-            return try .firebaseScrypt(hash: hash, salt: salt, parameters: firebase)
+            return try firebase.hash(hash, salt: salt)
         case .digest(let name, let hash, let salt, let saltIsBefore):
             guard let digest = ForeignHash.Digest(rawValue: name) else { throw .unknownForm }
             return try .saltedDigest(digest, hash: hash, salt: salt, position: saltIsBefore ? .before : .after)

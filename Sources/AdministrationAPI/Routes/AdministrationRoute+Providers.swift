@@ -103,59 +103,65 @@ extension AdministrationRoute {
                 .post,
                 provider + "/check",
                 .editor,
+                query: [.redirectURI],
                 Operation(
                     "checkProvider",
-                    "Checks app ids and secrets with the provider.",
+                    "Checks app ids, secrets and redirect URIs with the provider.",
                     .value(.providerCheck, "The result for each app."),
                     or: [.timeout]
                 )
             ) { call in
-                .value(try await call.administration.providers.check(call.provider, of: call["application"]))
+                .value(
+                    try await call.administration.providers.check(
+                        call.provider,
+                        of: call["application"],
+                        redirectURIs: [call.query[.redirectURI]].compactMap(\.self)
+                    )
+                )
             },
         ]
     }()
 }
 
+extension Parameter {
+    static let redirectURI = Parameter(
+        "redirectUri",
+        in: .query,
+        .string.length(1...2048).examples("https://users.example.com/demo/KEY/users/oauth/google/authorize"),
+        "A redirect URI with which the login dialog should open, besides those on the application's host names."
+    )
+}
+
 extension Schema {
-    static let providerCheck = Schema.either([.facebookCheck, .twitterCheck]).named("ProviderCheck")
+    static let providerCheck = Schema.either([.facebookCheck, .twitterCheck, .openIDCheck]).named("ProviderCheck")
 
-    static let facebookCheck = Schema.object([
-        "apps": .array(
-            of: .object(
-                [
-                    "appId": .string.pattern("^[0-9]{1,32}$"),
-                    "ok": .boolean,
-                ],
-                optional: [
-                    "name": .string,
-                    "problem": .string.described("The problem and what to do."),
-                    "reason": .reason,
-                    "answeredVersion": .string.described("The Graph version that answered."),
-                ]
-            )
-        ),
-        "problems": .strings.described(
-            "Mapping entries that read a field which the provider does not have. Every login is refused."
-        ),
-        "warnings": .strings,
-    ]).named("FacebookCheck")
+    static let facebookCheck = check(
+        "FacebookCheck",
+        appID: ("appId", .string.pattern("^[0-9]{1,32}$")),
+        adding: ["name": .string, "answeredVersion": .string.described("The Graph version that answered.")]
+    )
+    static let twitterCheck = check(
+        "TwitterCheck",
+        appID: ("consumerKey", .string.pattern("^[A-Za-z0-9_-]{1,64}$"))
+    )
+    static let openIDCheck = check("OpenIDCheck", appID: ("clientId", .string.length(1...255)))
 
-    static let twitterCheck = Schema.object([
-        "apps": .array(
-            of: .object(
-                [
-                    "consumerKey": .string.pattern("^[A-Za-z0-9_-]{1,64}$"),
-                    "ok": .boolean,
-                ],
-                optional: [
-                    "problem": .string.described("The problem and what to do."),
-                    "reason": .reason,
-                ]
-            )
-        ),
-        "problems": .strings.described(
-            "Mapping entries that read a field which the provider does not have. Every login is refused."
-        ),
-        "warnings": .strings,
-    ]).named("TwitterCheck")
+    private static func check(
+        _ name: String,
+        appID: (name: String, schema: Schema),
+        adding more: KeyValuePairs<String, Schema> = [:]
+    ) -> Schema {
+        .object([
+            "apps": .array(
+                of: .object(
+                    [appID.name: appID.schema, "ok": .boolean],
+                    optional: ["problem": .string.described("The problem and what to do."), "reason": .reason]
+                ).adding(optional: more)
+            ),
+            "problems": .strings.described(
+                "Mapping entries that read a field which the provider does not have. Every login is refused."
+            ),
+            "warnings": .strings,
+        ]).named(name)
+    }
 }

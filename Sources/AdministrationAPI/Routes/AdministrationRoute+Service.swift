@@ -221,6 +221,7 @@ extension Schema {
                 "application": .string.nullable.described(
                     "null for a key of an earlier version, which had one key for all applications."
                 ),
+                "algorithm": .tokenAlgorithm,
                 "created": .moment,
                 "retired": .moment.nullable,
                 "signs": .boolean,
@@ -229,6 +230,8 @@ extension Schema {
             ])
         )
     ]).named("TokenKeys")
+
+    static let tokenAlgorithm = Schema.cases(of: TokenAlgorithm.self)
 
     static let findings = Schema.object([
         "worst": .severity,
@@ -368,7 +371,7 @@ extension Schema {
 
     static let tokenKeyRotation = Schema.object(optional: [
         "application": .string.nullable.described(
-            "The application of the key. By default, each application that issues signed tokens or has a key."
+            "The application of the keys. By default, each application that issues signed tokens or has a key."
         ),
         "atOnce": .boolean.described("Whether to remove all former keys. Their tokens are no longer valid."),
     ])
@@ -378,6 +381,7 @@ extension Schema {
         "items": .array(
             of: .object([
                 "application": .string,
+                "algorithm": .tokenAlgorithm,
                 "id": .string,
                 "signsInSeconds": .integer,
             ])

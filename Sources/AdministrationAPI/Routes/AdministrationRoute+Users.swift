@@ -12,8 +12,8 @@ extension AdministrationRoute {
             "applications/{application}/users",
             .viewer,
             query: [
-                .findObjectID, .findSubject, .findEmail, .findName, .findStatus, .findProvider, .findProperty,
-                .findValue,
+                .findObjectID, .findSubject, .findFirebaseUID, .findEmail, .findName, .findStatus, .findProvider,
+                .findProperty, .findValue,
             ] + .page,
             Operation(
                 "findUsers",
@@ -24,6 +24,7 @@ extension AdministrationRoute {
             var search = UserSearch()
             search.objectID = call.query[.findObjectID]
             search.subject = call.query[.findSubject]
+            search.firebaseUID = call.query[.findFirebaseUID]
             search.email = call.query[.findEmail]
             search.name = call.query[.findName]
             search.status = call.query[.findStatus]
@@ -409,6 +410,12 @@ extension Parameter {
         .subject,
         "The user's id at the provider, for any app."
     )
+    static let findFirebaseUID = Parameter(
+        "firebaseUid",
+        in: .query,
+        .string.length(1...128),
+        "The user's id for clients of Firebase (`localId`): its uid, or the object id of a user without one."
+    )
     static let findEmail = Parameter(
         "email",
         in: .query,
@@ -454,21 +461,28 @@ extension Parameter {
 extension Schema {
     static let userStatus = oneOf("ENABLED", "DISABLED", "EMAIL_CONFIRMATION_PENDING", "GUEST")
 
-    static let user = Schema.object([
-        "___class": .string.const("Users"),
-        "objectId": .uuid,
-        "ownerId": .uuid,
-        "created": .moment,
-        "updated": .moment.nullable,
-        "lastLogin": .moment.nullable,
-        "userStatus": .userStatus,
-        "socialAccount": .string.nullable,
-        "accountType": .string.nullable.described("The same."),
-        "blUserLocale": .string.nullable,
-        "email": .string.nullable,
-        "name": .string.nullable,
-        "emailVerified": .boolean,
-    ]).open.described("The application's declared properties follow as further members. null: no value.")
+    static let user = Schema.object(
+        [
+            "___class": .string.const("Users"),
+            "objectId": .uuid,
+            "ownerId": .uuid,
+            "created": .moment,
+            "updated": .moment.nullable,
+            "lastLogin": .moment.nullable,
+            "userStatus": .userStatus,
+            "socialAccount": .string.nullable,
+            "accountType": .string.nullable.described("The same."),
+            "blUserLocale": .string.nullable,
+            "email": .string.nullable,
+            "name": .string.nullable,
+            "emailVerified": .boolean,
+        ],
+        optional: [
+            "firebaseUid": .string.described(
+                "In lists: the user's id for clients of Firebase, if it is not the objectId."
+            )
+        ]
+    ).open.described("The application's declared properties follow as further members. null: no value.")
         .named("User")
 
     static let userDuplicates = Schema.object([
@@ -581,6 +595,10 @@ extension Schema {
         "identities": .array(of: .identity),
         "password": .passwordLogin,
         "roles": .givenRoles,
+        "firebaseUid": .string.nullable.described(
+            "The user's id for clients of Firebase. null: it is the objectId."
+        ),
+        "firebaseClaims": .anyObject.nullable.described("The custom claims of the user's ID tokens."),
         "sessions": .array(of: .session),
         "factors": .array(of: .factor),
     ]).named("UserDetails")

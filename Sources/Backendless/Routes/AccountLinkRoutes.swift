@@ -12,7 +12,7 @@ struct AccountLinkRoutes {
 
     func mount(on routes: ApplicationRoutes) {
         routes.on(.post, "users/account/link", .createAccountLink) { request, _, application in
-            let (url, expires) = try await links.makeLink(ofSession: request.userToken, in: application)
+            let (url, expires) = try await links.makeLink(ofSession: request.userSession, in: application)
             var writer = JSONWriter(capacity: 320)
             writer.object { writer in
                 writer.member("url", url.reveal())

@@ -135,7 +135,7 @@ struct CollectionRoutes {
         try context.requireUsersTableIfNamed()
         let (user, viewer) = try await collection.user(
             id,
-            token: request.userToken,
+            token: request.userSession,
             server: context.server,
             in: application
         )
@@ -164,7 +164,7 @@ struct CollectionRoutes {
     ) async throws(Failure) -> (CollectionCaller, CollectionQuery) {
         try context.requireUsersTableIfNamed()
         let caller = try await collection.searcher(
-            token: source.request.userToken,
+            token: source.request.userSession,
             server: context.server,
             in: application
         )

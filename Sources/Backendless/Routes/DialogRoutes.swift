@@ -13,6 +13,7 @@ import PublicAPI
 /// browser. `DialogPages` serves that URL and the pages after it.
 struct DialogRoutes {
     let pages: DialogPages
+    let opening: DialogOpening
     let address: PublicAddress
 
     func mount(on routes: ApplicationRoutes) {
@@ -35,8 +36,8 @@ struct DialogRoutes {
         let bytes = try await request.jsonBodyIfAny(upTo: Request.bodyLimit)
         let base = try context.base(of: request)
         let body = try DialogBody(bytes, origin: request.headers[.origin])
-        let provider = try context.provider()
-        let url = try await pages.open(body.dialog, of: provider, for: application) { () throws(Failure) in
+        let provider = try context.provider(of: application)
+        let url = try await opening.open(body.dialog, of: provider, for: application) { () throws(Failure) in
             try self.base(base, domain: body.callbackURLDomain, of: application)
         }
         if body.redirect { return .seeOther(url) }

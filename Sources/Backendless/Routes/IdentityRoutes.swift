@@ -17,7 +17,7 @@ struct IdentityRoutes {
 
     func mount(on routes: ApplicationRoutes) {
         routes.on(.get, "users/identities", .listIdentities) { request, _, application in
-            let methods = try await linking.loginMethods(ofUserOf: request.userToken, in: application)
+            let methods = try await linking.loginMethods(ofUserOf: request.userSession, in: application)
             var writer = JSONWriter(capacity: 64 + 224 * methods.count)
             writer.array { writer in
                 for method in methods { Self.write(method, into: &writer) }
@@ -25,19 +25,19 @@ struct IdentityRoutes {
             return .json(writer)
         }
         routes.on(.post, "users/identities/:provider", .linkIdentity) { request, context, application in
-            let provider = try context.provider()
+            let provider = try context.provider(of: application)
             // Only JSON is accepted. A form of another site cannot send the header `user-token` (T-41).
             let body = try await LoginBody.read(request)
             let login = try LoginBody.parse(
                 body,
                 provider: provider,
-                previousToken: nil,
+                previousSession: nil,
                 keyLabel: context.apiKey?.label,
                 idempotencyKey: nil
             )
             let linked = try await linking.link(
                 login,
-                toUserOf: request.userToken,
+                toUserOf: request.userSession,
                 in: application,
                 logger: context.logger
             )
@@ -50,7 +50,7 @@ struct IdentityRoutes {
             )
             try await linking.unlink(
                 method,
-                fromUserOf: request.userToken,
+                fromUserOf: request.userSession,
                 in: application,
                 logger: context.logger
             )
@@ -58,8 +58,8 @@ struct IdentityRoutes {
         }
         routes.on(.get, "users/identities/:provider/token", .readKeptToken) { request, context, application in
             let given = try await providerTokens.keptToken(
-                ofSession: request.userToken,
-                at: context.provider(),
+                ofSession: request.userSession,
+                at: context.provider(of: application),
                 in: application
             )
             var writer = JSONWriter(capacity: 512)
@@ -75,8 +75,8 @@ struct IdentityRoutes {
         }
         routes.on(.post, "users/identities/:provider/refresh", .refreshProfile) { request, context, application in
             let refreshed = try await providerTokens.refreshProfile(
-                ofSession: request.userToken,
-                at: context.provider(),
+                ofSession: request.userSession,
+                at: context.provider(of: application),
                 in: application
             )
             return .json(UserReply.write(refreshed.user), headers: .missing(refreshed.missingPermissions))

@@ -25,7 +25,7 @@ struct LoginRoutes {
             ("users/oauth/:provider/login", .socialSdkLogin.again("oauthLogin")),
         ] {
             routes.on(.post, path, operation) { request, context, application in
-                let provider = try context.provider()
+                let provider = try context.provider(of: application)
                 return try await login(request, by: provider, context: context, application: application)
             }
         }
@@ -35,7 +35,7 @@ struct LoginRoutes {
             request,
             context,
             application in
-            let provider = try context.provider()
+            let provider = try context.provider(of: application)
             guard context.parameters.get("applicationId") == application.application.id.text else {
                 throw Failure(
                     .unknownApplication,
@@ -52,17 +52,27 @@ struct LoginRoutes {
         context: APIContext,
         application: LoadedApplication
     ) async throws -> Response {
-        let body = try await LoginBody.read(request)
+        let login = try Self.parsed(try await LoginBody.read(request), of: request, by: provider, context)
+        return .signedIn(try await loginFlow.login(login, to: application, logger: context.logger))
+    }
+
+    // Not part of `login`, so that a login that waits for its provider keeps nothing of this in memory.
+    @inline(never)
+    private static func parsed(
+        _ body: JSONObject,
+        of request: Request,
+        by provider: ProviderName,
+        _ context: APIContext
+    ) throws -> LoginRequest {
         // With a login, SDKs still send the token of the former session. So an invalid token is no reason to refuse the
         // login (docs/protocols/backendless.md §1.2).
-        let login = try LoginBody.parse(
+        try LoginBody.parse(
             body,
             provider: provider,
-            previousToken: request.userToken,
+            previousSession: request.userSession,
             keyLabel: context.apiKey?.label,
             idempotencyKey: try request.idempotencyKey(of: body)
         )
-        return .signedIn(try await loginFlow.login(login, to: application, logger: context.logger))
     }
 }
 

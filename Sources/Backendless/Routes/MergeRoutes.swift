@@ -15,12 +15,12 @@ struct MergeRoutes {
         routes.on(.post, "users/merge", .mergeUsers) { request, context, application in
             // Only JSON is accepted. A form of another site cannot send the header `user-token` (T-41).
             let body = try await request.jsonObject()
-            let other = try body.text("userToken").flatMap { SessionToken(received: $0) }
+            let other = try body.text("userToken").flatMap { SessionToken(received: $0)?.key }
             let survivor = try Self.survivor(in: body)
             let rules = try MergeRules(body)
             guard try !body.flag("preview") else {
                 let preview = try await merges.preview(
-                    ofSession: request.userToken,
+                    ofSession: request.userSession,
                     and: other,
                     keeping: survivor,
                     by: rules,
@@ -29,7 +29,7 @@ struct MergeRoutes {
                 return .json(Self.write(preview))
             }
             let (user, merged) = try await merges.merge(
-                ofSession: request.userToken,
+                ofSession: request.userSession,
                 and: other,
                 keeping: survivor,
                 by: rules,

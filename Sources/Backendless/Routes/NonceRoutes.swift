@@ -16,7 +16,7 @@ struct NonceRoutes {
             try reply(by: .facebookPath, for: application)
         }
         routes.on(.post, "users/oauth/:provider/nonce", .makeNonceOf) { _, context, application in
-            try reply(by: try context.provider(), for: application)
+            try reply(by: try context.provider(of: application), for: application)
         }
     }
 

@@ -12,7 +12,7 @@ struct OwnSessionRoutes {
 
     func mount(on routes: ApplicationRoutes) {
         routes.on(.get, "users/sessions", .listSessions) { request, _, application in
-            let sessions = try await sessions.sessions(ofSession: request.userToken, in: application)
+            let sessions = try await sessions.sessions(ofSession: request.userSession, in: application)
             var writer = JSONWriter(capacity: 64 + 384 * sessions.count)
             writer.array { writer in
                 for session in sessions { Self.write(session, into: &writer) }
@@ -20,12 +20,12 @@ struct OwnSessionRoutes {
             return .json(writer)
         }
         routes.on(.delete, "users/sessions", .endOtherSessions) { request, _, application in
-            let count = try await sessions.endOtherSessions(ofSession: request.userToken, in: application)
+            let count = try await sessions.endOtherSessions(ofSession: request.userSession, in: application)
             return Self.ended(count)
         }
         routes.on(.delete, "users/sessions/:sessionId", .endSession) { request, context, application in
             let id = context.parameters.get("sessionId") ?? ""
-            try await sessions.endSession(id, ofSession: request.userToken, in: application)
+            try await sessions.endSession(id, ofSession: request.userSession, in: application)
             return Self.ended(1)
         }
     }

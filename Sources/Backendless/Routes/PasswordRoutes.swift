@@ -21,7 +21,7 @@ struct PasswordRoutes {
                 let signedIn = try await serverLogin.logIn(
                     as: id.string.flatMap { ObjectID($0) },
                     by: context.server,
-                    previousToken: request.userToken,
+                    previousSession: request.userSession,
                     to: application,
                     logger: context.logger
                 )
@@ -32,7 +32,7 @@ struct PasswordRoutes {
                 password: try PasswordBody.password("password", in: body),
                 // With a login, SDKs still send the token of the former session. So an invalid token is no reason to
                 // refuse the login.
-                previousToken: request.userToken,
+                previousSession: request.userSession,
                 client: context.client(trustedDevice: try body.text("trustedDevice")),
                 source: context.source
             )
@@ -45,7 +45,7 @@ struct PasswordRoutes {
             let body = try await request.jsonObject()
             let isValid = try await reauthentication.verifyPassword(
                 try PasswordBody.password("password", in: body),
-                ofSession: request.userToken,
+                ofSession: request.userSession,
                 from: context.source,
                 in: application
             )

@@ -18,7 +18,7 @@ struct RegistrationRoutes {
             let user = try await registrations.register(
                 UserRecord(body: body),
                 invitation: invitation,
-                token: request.userToken,
+                token: request.userSession,
                 from: context.source,
                 in: application,
                 logger: context.logger

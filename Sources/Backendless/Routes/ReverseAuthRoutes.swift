@@ -17,7 +17,7 @@ struct ReverseAuthRoutes {
             let body = try await request.jsonBodyIfAny(upTo: Request.bodyLimit)
             let members = try body.map { (body) throws(Failure) in try JSONObject(body: body) } ?? JSONObject()
             let result = try await reverseAuthorization.reverseAuth(
-                by: context.provider(),
+                by: context.provider(of: application),
                 appID: try members.text("appId"),
                 of: application
             )

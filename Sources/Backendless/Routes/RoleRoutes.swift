@@ -12,12 +12,12 @@ struct RoleRoutes {
 
     func mount(on routes: ApplicationRoutes) {
         routes.on(.get, "users/userroles", .readOwnRoles) { request, _, application in
-            .json(Self.list(try await roles.ownRoles(token: request.userToken, in: application)))
+            .json(Self.list(try await roles.ownRoles(token: request.userSession, in: application)))
         }
         routes.on(.get, "users/userroles/:objectId", .readRoles) { request, context, application in
             let roles = try await roles.roles(
                 of: context.objectID,
-                token: request.userToken,
+                token: request.userSession,
                 server: context.server,
                 in: application
             )

@@ -25,7 +25,7 @@ struct SecondFactorRoutes {
             let body = try await FactorBody.read(request, mayBeEmpty: true)
             guard let pending = try body.text("pending") else {
                 let members = try await secondFactor.startReauthentication(
-                    of: request.userToken,
+                    of: request.userSession,
                     by: context.apiKey?.label,
                     in: application
                 )
@@ -49,7 +49,7 @@ struct SecondFactorRoutes {
         routes.on(.post, "users/passkey/start", .startPasskeyLogin) { request, context, application in
             let members = try secondFactor.startPasskeyLogin(
                 by: context.client(trustedDevice: nil),
-                previousToken: request.userToken,
+                previousSession: request.userSession,
                 in: application
             )
             return .json(members)
@@ -70,7 +70,7 @@ struct SecondFactorRoutes {
                 )
                 let outcome = try await secondFactor.finish(
                     answer,
-                    session: request.userToken,
+                    session: request.userSession,
                     in: application,
                     logger: context.logger
                 )
@@ -84,7 +84,7 @@ struct SecondFactorRoutes {
 
     private func mountFactors(on routes: ApplicationRoutes) {
         routes.on(.get, "users/factors", .listFactors) { request, _, application in
-            let (factors, offered) = try await ownFactors.factors(of: request.userToken, in: application)
+            let (factors, offered) = try await ownFactors.factors(of: request.userSession, in: application)
             var writer = JSONWriter(capacity: 128 + 256 * factors.count)
             writer.object { writer in
                 writer.key("factors")
@@ -101,7 +101,7 @@ struct SecondFactorRoutes {
             let pending = try body.text("pending")
             if wish.kind == .recoveryCode, pending == nil {
                 let (id, codes) = try await ownFactors.renewRecoveryCodes(
-                    of: request.userToken,
+                    of: request.userSession,
                     in: application,
                     logger: context.logger
                 )
@@ -115,7 +115,7 @@ struct SecondFactorRoutes {
             }
             let begun = try await ownFactors.begin(
                 wish,
-                by: pending.map(FactorHolderClaim.pending) ?? .session(request.userToken),
+                by: pending.map(FactorHolderClaim.pending) ?? .session(request.userSession),
                 keyLabel: context.apiKey?.label,
                 from: context.source,
                 in: application
@@ -128,7 +128,7 @@ struct SecondFactorRoutes {
             let enrolled = try await ownFactors.confirm(
                 context.parameters.get("id") ?? "",
                 by: try FactorBody.response(in: body),
-                claim: pending.map(FactorHolderClaim.pending) ?? .session(request.userToken),
+                claim: pending.map(FactorHolderClaim.pending) ?? .session(request.userSession),
                 idempotencyKey: try request.idempotencyKey(of: body),
                 keyLabel: context.apiKey?.label,
                 from: context.source,
@@ -147,7 +147,7 @@ struct SecondFactorRoutes {
             guard let id = context.parameters.get("id").flatMap({ ObjectID($0) }) else {
                 throw Failure.noSuchFactor
             }
-            try await ownFactors.remove(id, of: request.userToken, in: application, logger: context.logger)
+            try await ownFactors.remove(id, of: request.userSession, in: application, logger: context.logger)
             return Response(status: .noContent, headers: [.cacheControl: "no-store"])
         }
     }

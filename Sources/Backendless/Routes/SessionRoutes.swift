@@ -17,7 +17,7 @@ struct SessionRoutes {
             // Only the token in the path counts. Clients also send a token as a header.
             let text = context.parameters.get("token")
             let isValid = try await sessions.isValid(
-                text.flatMap { SessionToken(received: $0) },
+                text.flatMap { SessionToken(received: $0)?.key },
                 of: application
             )
             if !isValid {
@@ -32,7 +32,7 @@ struct SessionRoutes {
             // Some client SDKs log out before every login and take any refusal for a failed login. So a missing token
             // is no error. An invalid token is an error, so that an app learns that its user was logged out already.
             if request.headers[.userToken] != nil {
-                try await sessions.signOut(request.userToken, of: application)
+                try await sessions.signOut(request.userSession, of: application)
             }
             return .empty
         }

@@ -89,7 +89,7 @@ struct SimpleRegisterRoutes {
             credential: CredentialFields(accessToken: fields.passcode.reveal()),
             mapping: nil,
             appID: nil,
-            previousToken: request.userToken,
+            previousSession: request.userSession,
             client: context.client(trustedDevice: nil),
             invitation: fields.invitation
         )

@@ -12,7 +12,7 @@ struct TokenRoutes {
 
     func mount(on routes: ApplicationRoutes) {
         routes.on(.get, "users/token", .createSignedToken) { request, _, application in
-            let token = try await tokens.signedToken(ofSession: request.userToken, in: application)
+            let token = try await tokens.signedToken(ofSession: request.userSession, in: application)
             var writer = JSONWriter(capacity: 1024)
             writer.object { writer in
                 writer.member("token", token.text.reveal())

@@ -46,7 +46,7 @@ struct UserRoutes {
                 try context.requireUsersTableIfNamed()
                 let gone = try await deletions.delete(
                     context.objectID,
-                    token: request.userToken,
+                    token: request.userSession,
                     server: context.server,
                     in: application,
                     logger: context.logger
@@ -122,7 +122,7 @@ struct UserRoutes {
         let user = try await accountUpdate.update(
             id,
             with: UserRecord(body: record),
-            token: request.userToken,
+            token: request.userSession,
             server: context.server,
             from: context.source,
             in: application,

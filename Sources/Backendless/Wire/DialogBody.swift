@@ -39,6 +39,7 @@ struct DialogBody {
         callbackURLDomain = try Self.text("callbackUrlDomain", in: body)
         dialog.codeChallenge = try Self.codeChallenge(in: body)
         dialog.wishes.configID = try Self.text("configId", in: body)
+        dialog.wishes.loginHint = try Self.loginHint(in: body)
         dialog.isForLinking = try Self.flag("linking", in: body)
         dialog.invitation = try Self.text("invitation", in: body).map { InvitationToken($0) }
         dialog.origin = origin
@@ -46,10 +47,21 @@ struct DialogBody {
         redirect = try Self.flag("redirect", in: body)
     }
 
+    private static func loginHint(in body: JSONObject) throws(Failure) -> String? {
+        guard let hint = try text("loginHint", in: body) else { return nil }
+        guard hint.utf8.count <= 255, hint.unicodeScalars.allSatisfy({ $0.value >= 0x20 && $0.value != 0x7F }) else {
+            throw Failure(
+                .malformedRequest,
+                "loginHint must be a text of at most 255 bytes, such as an e-mail address."
+            )
+        }
+        return hint
+    }
+
     private static let known = [
-        "fieldsMapping", "fieldsMappings", "permissions", "authType", "configId", "redirectAfterLoginUrl",
-        "codeChallenge",
-        "codeChallengeMethod", "redirect", "callbackUrlDomain", "appId", "linking", "invitation",
+        "fieldsMapping", "fieldsMappings", "permissions", "authType", "configId", "loginHint",
+        "redirectAfterLoginUrl", "codeChallenge", "codeChallengeMethod", "redirect", "callbackUrlDomain", "appId",
+        "linking", "invitation",
         "contentType",
     ]
 
@@ -173,6 +185,9 @@ extension Schema {
             The configuration of Facebook Login for Business for the dialog. The default is that of the app, if any. \
             No further permissions are requested unless permissions are given.
             """
+        ),
+        "loginHint": .string.nullable.described(
+            "The account that the dialog proposes, such as an e-mail address. Only providers of the kind `oidc` use it."
         ),
         "invitation": .invitation,
         "contentType": .string.nullable.described("Accepted and ignored."),

@@ -26,7 +26,7 @@ enum LoginBody {
     static func parse(
         _ body: JSONObject,
         provider: ProviderName,
-        previousToken: SessionToken?,
+        previousSession: SessionKey?,
         keyLabel: String?,
         idempotencyKey: IdempotencyKey?
     ) throws(Failure) -> LoginRequest {
@@ -44,13 +44,13 @@ enum LoginBody {
             ),
             mapping: try mapping(in: body),
             appID: try body.text("appId"),
-            previousToken: previousToken,
+            previousSession: previousSession,
             client: LoginClient(
                 keyLabel: keyLabel,
                 trustedDevice: try body.text("trustedDevice").map(Secret.init)
             ),
             idempotencyKey: idempotencyKey,
-            guest: try guest(in: body, previousToken: previousToken),
+            guest: try guest(in: body, previousSession: previousSession),
             invitation: try body.text("invitation").map { InvitationToken($0) }
         )
     }
@@ -59,19 +59,19 @@ enum LoginBody {
     ///
     /// The body contains the guest's user object as the client received it, or a text that contains this object. The
     /// guest's session token is in the object, or else in a header of the request.
-    private static func guest(in body: JSONObject, previousToken: SessionToken?) throws(Failure) -> GuestClaim? {
+    private static func guest(in body: JSONObject, previousSession: SessionKey?) throws(Failure) -> GuestClaim? {
         guard let value = try value("guestUser", in: body, limits: .record) else { return nil }
         guard let object = value.object, let id = object["objectId"]?.string.flatMap({ ObjectID($0) }) else {
             throw Failure(.malformedRequest, "guestUser must be the user object of a guest, with its objectId.")
         }
-        let own = object["user-token"]?.string.flatMap { SessionToken(received: $0) }
-        guard let token = own ?? previousToken else {
+        let own = object["user-token"]?.string.flatMap { SessionToken(received: $0)?.key }
+        guard let token = own ?? previousSession else {
             throw Failure(
                 .guestInvalid,
                 "guestUser needs the guest's user-token, in the object or as a header."
             )
         }
-        return GuestClaim(id: id, token: token)
+        return GuestClaim(id: id, session: token)
     }
 
     /// Returns the access token, from the body or from its member `authResponse`.

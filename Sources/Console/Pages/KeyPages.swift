@@ -6,7 +6,7 @@ import Pages
 
 /// The page on which operators create, rename and revoke an application's API keys.
 ///
-/// The page shows a key only once, after its creation.
+/// The page shows a key only once, after its creation. The page also has the service accounts.
 extension Console {
     func mountKeys(on router: Router<ManagementContext>) {
         let keys: RouterPath = "/console/applications/{application}/keys"
@@ -19,7 +19,8 @@ extension Console {
     private func keysPage(
         _ visit: Visit,
         _ typed: FormFields? = nil,
-        made: JSONObject? = nil
+        made: JSONObject? = nil,
+        madeAccount: JSONObject? = nil
     ) async throws -> Page {
         let id = visit.application
         let path = consolePath("applications", id, "keys")
@@ -66,14 +67,22 @@ extension Console {
             <p class="actions"><button name="do" value="make" class="primary">Create the key</button></p>
             """
         )
+        let accounts = try await serviceAccounts(
+            visit,
+            of: stored.object,
+            at: path,
+            typed: typed.typed("name")
+        )
         return Page(
             title: "Keys",
             section: .applications,
             trail: Self.trail(of: id),
             content: """
                 \(made.map(HTML.made(key:)))
+                \(madeAccount.map(HTML.made(account:)))
                 \(table)
                 \("<h2>Create a key</h2>\(making)", if: isOwner)
+                \(accounts)
                 """,
             command: "federation list applications/\(id)/keys",
             call: "POST /admin/v1/applications/\(id)/keys"
@@ -82,8 +91,18 @@ extension Console {
 
     private func changeKeys(_ visit: Visit, _ form: FormFields) async throws -> Outcome {
         let keys = ["applications", visit.application, "keys"]
-        let (label, tag) = (try form.text("label"), try form.value("tag"))
         let here = consolePath("applications", visit.application, "keys")
+        let accounts = ["applications", visit.application, "serviceAccounts"]
+        switch try form.value("do") {
+        case "account":
+            let body: JSONObject = ["name": .string(try form.text("name"))]
+            return .page(try await keysPage(visit, madeAccount: try await visit.call(.post, accounts, body).object))
+        case "withdraw":
+            try await visit.call(.delete, accounts + [try form.text("name")])
+            return .done(.revoked, here)
+        default: break
+        }
+        let (label, tag) = (try form.text("label"), try form.value("tag"))
         switch try form.value("do") {
         case "make":
             var body: JSONObject = ["label": .string(label)]

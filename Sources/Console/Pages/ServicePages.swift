@@ -181,6 +181,7 @@ extension Console {
             let state = isSigning ? "signs" : key["retired"]?.isNull ?? true ? "will sign" : "retired"
             return [
                 ("Key", "<code>\(key.string("id"))</code>"), ("Application", .value(key["application"])),
+                ("Algorithm", .value(key["algorithm"])),
                 ("State", .tag(state, isSigning ? "done" : "")), ("Published", .value(key["published"])),
                 ("Made", .moment(key["created"])), ("Retired", .moment(key["retired"])),
             ]

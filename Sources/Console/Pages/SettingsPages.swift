@@ -105,6 +105,7 @@ extension Console {
         private let appFields: [FieldDescription]
         /// The URLs of this service that an operator enters at the provider.
         let addresses: ProviderAddresses
+        private let presets: [(name: String, title: String, steps: [String])]
 
         init(_ place: ProviderPlace, _ visit: Visit, kind chosen: String?) async throws {
             async let application = visit.call(.init(.get, ["applications", place.application]))
@@ -123,7 +124,7 @@ extension Console {
                 throw Refusal(Failure(.notFound, "There is no provider kind \(name)."))
             }
             kind = name
-            (form, appFields) = (DescribedForm(card.settings), card.app)
+            (form, appFields, presets) = (DescribedForm(card.settings), card.app, card.presets)
             addresses = ProviderAddresses(
                 provider: place.provider,
                 kind: card,
@@ -131,6 +132,35 @@ extension Console {
                 of: ofApplication.body?.object,
                 at: visit.console.publicURL
             )
+        }
+
+        /// The options to show: the stored ones, or those of a new provider.
+        func options(preset: String?) -> JSONObject {
+            stored ?? (preset.map { ["preset": .string($0)] } ?? [:])
+        }
+
+        /// The links to the presets of a new provider, and the steps of the chosen one.
+        ///
+        /// A new provider gets the name of its preset.
+        func guide(of application: String, preset chosen: String?) -> HTML {
+            let name = stored.map { $0["preset"]?.string } ?? chosen
+            let links = presets.map { preset -> HTML in
+                let current: HTML = preset.name == name ? " aria-current=\"page\"" : ""
+                let path = consolePath("applications", application, "providers", preset.name)
+                return """
+                    <a href="\(HTML.link(path, [("kind", kind), ("preset", preset.name)]))"\(current)>\(preset.title)</a>
+                    """
+            }
+            let steps = presets.first { $0.name == name }?.steps ?? []
+            let title = presets.first { $0.name == name }?.title ?? ""
+            let list = steps.map { "<li>\($0)</li>" as HTML }
+            // The steps of a provider that is set up are out of the way.
+            let open: HTML = stored == nil ? " open" : ""
+            let shown: HTML = "<details\(open)><summary>Set up \(title)</summary><ol>\(list)</ol></details>"
+            return """
+                \("<nav class=\"spans\" aria-label=\"Presets\">\(links)</nav>", if: stored == nil && !presets.isEmpty)\
+                \(shown, if: !steps.isEmpty)
+                """
         }
 
         private var apps: [JSONObject] { stored?["apps"]?.array?.compactMap(\.object) ?? [] }
@@ -209,6 +239,7 @@ extension Console {
         let place = ProviderPlace(.providers, visit)
         let settings = try await ProviderSettings(place, visit, kind: try typed?.value("kind") ?? visit.query["kind"])
         let stored = settings.stored
+        let preset = try typed?.value("preset") ?? visit.query["preset"]
         let title = methodTitle(place.provider)
         // The page checks a provider as soon as it was saved.
         let save: HTML = "<p class=\"actions\"><button class=\"primary\">Save and check with \(title)</button></p>"
@@ -216,7 +247,7 @@ extension Console {
             <h2>Apps</h2>\(try settings.rows(typed))
             \(save, if: visit.role >= .owner)
             <h2>Settings</h2>
-            \(settings.form.fields(stored ?? JSONObject(), typed: typed, refusal))
+            \(settings.form.fields(settings.options(preset: preset), typed: typed, refusal))
             """
         let editing = visit.form(
             to: place.path,
@@ -238,7 +269,7 @@ extension Console {
             content: """
                 \(HTML.warnings(stored?["warnings"]?.array?.compactMap(\.string) ?? []))\
                 \(refusal.map { settings.form.alert($0) })
-                \(verdict)
+                \(verdict)\(settings.guide(of: place.application, preset: preset))
                 <div class="actions"><a class="button" href="\(mapping)">Mapping</a>
                 \(checking, if: stored != nil && visit.role == .editor)</div>
                 \(visit.role >= .owner ? editing : "<fieldset disabled>\(fields)</fieldset>" as HTML)
@@ -274,7 +305,7 @@ extension Console {
             app["problem"].map { .value($0) }
         } _: { app in
             [
-                ("App", .value(app["appId"] ?? app["consumerKey"])), ("Name", .value(app["name"])),
+                ("App", .value(app["appId"] ?? app["consumerKey"] ?? app["clientId"])), ("Name", .value(app["name"])),
                 ("State", app.bool("ok") ? .tag("ok", "ENABLED") : .tag("error", "refused")),
             ]
         }

@@ -58,6 +58,9 @@ extension Console {
         let of = [(name: "application", value: place.application), ("user", place.id)]
         async let history = visit.part(["logins"], query: of + [("limit", "10")])
         let user = stored.object.object("user")
+        let ids = [("Firebase uid", "firebaseUid"), ("Firebase claims", "firebaseClaims")].compactMap { title, name in
+            stored.object.present(name).map { (name: title as HTML, value: HTML.value($0)) }
+        }
         let properties = user.members.filter { $0.key != "___class" }.map { member in
             let isMoment = Self.moments.contains(member.key)
             return (name: "\(member.key)" as HTML, value: isMoment ? HTML.moment(member.value) : .value(member.value))
@@ -72,7 +75,7 @@ extension Console {
             content: """
                 <p>\(Self.status(user["userStatus"]?.string))</p>
                 \(view.actions)
-                <h2>Properties</h2>\(HTML.facts(properties))\("<p>\(edit)</p>", if: visit.role >= .editor)
+                <h2>Properties</h2>\(HTML.facts(ids + properties))\("<p>\(edit)</p>", if: visit.role >= .editor)
                 <h2>Roles</h2>\(view.roles(of: known))
                 <h2>Logins with providers</h2>\(view.identities)
                 <h2>Password</h2>\(view.password)

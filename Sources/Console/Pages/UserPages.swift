@@ -22,7 +22,7 @@ extension Console {
     /// The fields of users by which operators can search, in addition to indexed properties.
     private static let searches = [
         ("email", "complete e-mail address"), ("name", "part of the name"), ("objectId", "user id (objectId)"),
-        ("subject", "id at a provider"),
+        ("subject", "id at a provider"), ("firebaseUid", "Firebase uid"),
     ]
 
     private func people(_ visit: Visit) async throws -> Page {
@@ -57,6 +57,7 @@ extension Console {
             No users found. A search needs the complete value, except for a name. Upper and lower case do not matter \
             in an e-mail address.
             """
+        let haveUIDs = found.items.contains { $0["firebaseUid"]?.string != nil }
         let table = HTML.table("Users", of: found.items, ifEmpty: none) { user in
             let id = user.string("objectId")
             let name = user["name"]?.string ?? user["email"]?.string ?? id
@@ -64,6 +65,7 @@ extension Console {
             return (mayChange ? [("Select", box)] : []) + [
                 ("Name", "<a href=\"\(consolePath("applications", application, "users", id))\"><bdi>\(name)</bdi></a>"),
                 ("E-mail address", .value(user["email"])),
+            ] + (haveUIDs ? [("Firebase uid", .value(user["firebaseUid"]))] : []) + [
                 ("Login method", "\(user["socialAccount"]?.string.map(methodTitle) ?? "–")"),
                 ("Status", Self.status(user["userStatus"]?.string)), ("Created", .moment(user["created"])),
                 ("Last login", .moment(user["lastLogin"])),

@@ -162,3 +162,8 @@ extension JSONObject: ExpressibleByDictionaryLiteral {
         self.init(elements.map { Member($0.0, $0.1) })
     }
 }
+
+extension JSONValue {
+    /// The value as an id: a text, or a whole number in decimal digits; nil for any other value.
+    package var identifier: String? { string ?? integer.map { String($0) } }
+}

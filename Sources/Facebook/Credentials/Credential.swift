@@ -30,6 +30,7 @@ extension Credential {
         case .accessToken(let token): self = try Self.reading(accessToken: token, nonce: fields.secret(\.nonce))
         case .idToken(let token): self = try Self.reading(idToken: token, nonce: fields.secret(\.nonce))
         case .code(let code, let redirectURI):
+            guard let redirectURI else { throw .codeWithoutRedirectURI }
             self = .code(code, redirectURI: redirectURI, codeVerifier: fields.secret(\.codeVerifier))
         case .loginCode(let code): self = .loginCode(code, codeVerifier: fields.secret(\.codeVerifier))
         }

@@ -41,6 +41,16 @@ package struct AuthorizationCode: Sendable {
     }
 }
 
+extension AuthorizationCode {
+    /// Checks the form of the code that a dialog ended with.
+    ///
+    /// - Throws: `credential_missing` without a redirect URI; `credential_invalid`.
+    init(_ code: DialogCode) throws(Failure) {
+        guard let redirectURI = code.redirectURI else { throw .codeWithoutRedirectURI }
+        try self.init(code.code, redirectURI: redirectURI, codeVerifier: code.codeVerifier)
+    }
+}
+
 extension GraphClient {
     /// Exchanges a single-use authorization code for its access token.
     ///

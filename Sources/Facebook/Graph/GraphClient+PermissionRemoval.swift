@@ -61,7 +61,8 @@ extension GraphClient {
         }
         do throws(CurlError) {
             return switch token.kind {
-            case .access:
+            // Facebook issues no refresh tokens.
+            case .access, .refresh:
                 try PermissionRemovalCall.removal(by: text, of: subject, caller, timeout: timeout, now: now)
             case .id: try PermissionRemovalCall.uninstall(by: text, caller, timeout: timeout)
             }

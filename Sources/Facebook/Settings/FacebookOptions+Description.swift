@@ -11,11 +11,7 @@ extension FacebookOptions {
     ///
     /// - Throws: `DocumentProblems` with every problem, by its position in the options.
     package init(_ document: JSONValue) throws(DocumentProblems) {
-        let place = JSONPointer()
-        guard let object = document.object else { throw DocumentProblems(place, "must be an object") }
-        var problems = DocumentProblems()
-        self = Self.description.read(membersOf: object, at: place, problems: &problems)
-        guard problems.isEmpty else { throw problems }
+        self = try Self.description.read(stored: document)
     }
 
     /// Describes the options of logins with Facebook, except the secret ones.

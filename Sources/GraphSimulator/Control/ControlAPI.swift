@@ -53,10 +53,10 @@ struct ControlAPI: Sendable {
     }
 
     /// An error: the path of the control request is unknown, or contains the key of an item that does not exist.
-    private struct NotFound: Error {}
+    struct NotFound: Error {}
 
     /// A control request, split into its parts.
-    private struct Call {
+    struct Call {
         let method: String
         let path: [String]
         let query: [(name: String, value: String)]
@@ -92,6 +92,8 @@ struct ControlAPI: Sendable {
         let answer: EventLoopFuture<Answer> =
             switch (call.method, call.path.first ?? "", call.path.count) {
             case ("POST", "keys", 2) where call.path[1] == "rotate": rotateKeys(on: loop)
+            case ("POST", "openid", 4) where call.path[1] == "issuers" && call.path[3] == "rotate":
+                rotateKey(ofIssuer: call.path[2], call, on: loop)
             case ("POST", "deliver", 1): deliver(call, on: loop)
             default: loop.makeCompletedFuture { try answerAtOnce(call) }
             }
@@ -114,14 +116,8 @@ struct ControlAPI: Sendable {
         case ("removed-fields", 1) where call.method == "GET":
             return show { state in .object(state.world.removedFields.map { ($0.name, $0.json) }) }
         case ("removed-fields", 2): return try items(\.removedFields, name, call)
-        case ("openid", 2...3) where name == "issuers":
-            return try items(\.openID.issuers, call.path.dropFirst(2).first, call)
-        case ("openid", 2) where call.method == "POST" && name == "tokens":
-            let json = try call.json()
-            let token = try simulation.update { state, now throws in
-                try state.world.openID.token(json, rsa: state.world.keys, now: now)
-            }
-            return Answer(status: 201, json: ["token": .string(token)])
+        case ("openid", 2...3): return try openID(call)
+        case ("oauth2", 2...3): return try oauth2(call)
         case ("twitter", 2...3): return try twitter(name, call.path.dropFirst(2).first, call)
         case ("faults", 1...2): return try faults(name, call)
         case ("requests", 1) where call.method == "GET": return requests(call.query)
@@ -159,7 +155,7 @@ struct ControlAPI: Sendable {
     ///
     /// GET without a key lists all items. With a key, GET shows an item, PUT creates or replaces it, PATCH changes it,
     /// and DELETE removes it.
-    private func items<Item: Keyed>(
+    func items<Item: Keyed>(
         _ items: WritableKeyPath<World, [Item]>,
         _ key: String?,
         _ call: Call

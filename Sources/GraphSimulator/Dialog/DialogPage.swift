@@ -49,7 +49,8 @@ enum DialogPage {
         page(title: "Sorry, something went wrong", body: #"<p role="alert">\#(escaped(reason))</p>"#)
     }
 
-    private static func page(title: String, body: String) -> String {
+    /// Renders a page of any content, which is HTML.
+    static func page(title: String, body: String) -> String {
         """
         <!DOCTYPE html>
         <html lang="en">
@@ -75,7 +76,8 @@ enum DialogPage {
         """
     }
 
-    private static func escaped(_ text: String) -> String {
+    /// Escapes a text for HTML.
+    static func escaped(_ text: String) -> String {
         text.replacing("&", with: "&amp;").replacing("<", with: "&lt;").replacing(">", with: "&gt;")
             .replacing("\"", with: "&quot;").replacing("'", with: "&#39;")
     }

@@ -78,7 +78,7 @@ extension World {
 }
 
 extension GraphReply {
-    fileprivate static func redirect(to location: String) -> GraphReply {
+    static func redirect(to location: String) -> GraphReply {
         GraphReply(status: 302, headers: [("Location", location)], origin: .website)
     }
 

@@ -2,7 +2,8 @@ import Domain
 
 /// Formats times as text.
 ///
-/// Facebook's messages about expired sessions contain Californian time. HTTP headers contain GMT.
+/// Facebook's messages about expired sessions contain Californian time. HTTP headers contain GMT. Discord's JSON
+/// contains times of RFC 3339.
 enum CalendarText {
     private static let weekdays = ["Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday"]
     private static let months = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"]
@@ -21,6 +22,12 @@ enum CalendarText {
     static func http(_ time: Int) -> String {
         let (weekday, date, clock) = parts(clamped(time))
         return "\(weekday.prefix(3)), \(two(date.day)) \(months[date.month - 1]) \(date.year) \(clock) GMT"
+    }
+
+    /// Formats a time as `2022-11-16T15:45:51+00:00`, the form of RFC 3339.
+    static func rfc3339(_ time: Int) -> String {
+        let (_, date, clock) = parts(clamped(time))
+        return "\(date.year)-\(two(date.month))-\(two(date.day))T\(clock)+00:00"
     }
 
     /// Returns whether daylight time applies, by the rule of the United States since 2007.

@@ -98,16 +98,24 @@ struct GraphRequest: Sendable {
 
     /// The app id and the app secret that the request contains.
     ///
-    /// They are the parameters `client_id` and `client_secret`. An absent one is taken from HTTP Basic (RFC 6749
-    /// §2.3.1).
+    /// They are the parameters `client_id` and `client_secret`. An absent one is taken from HTTP Basic.
     var client: (id: String?, secret: String?) {
+        let basic = basicClient
+        return (parameter("client_id") ?? basic?.id, parameter("client_secret") ?? basic?.secret)
+    }
+
+    /// The id and the secret of a client in HTTP Basic (RFC 6749 §2.3.1); `nil` if the request has none.
+    var basicClient: (id: String, secret: String)? {
         let basic = Self.credentials(authorization, of: ["basic"]).flatMap { Data(base64Encoded: $0) }
             .map { String(decoding: $0, as: UTF8.self) }
         let pair = basic?.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
             .map { Self.decoded($0, plusIsSpace: true) }
-        guard let pair, pair.count == 2 else { return (parameter("client_id"), parameter("client_secret")) }
-        return (parameter("client_id") ?? pair[0], parameter("client_secret") ?? pair[1])
+        guard let pair, pair.count == 2 else { return nil }
+        return (pair[0], pair[1])
     }
+
+    /// The access token in the header `Authorization` (RFC 6750 §2.1); `nil` if the request has none.
+    var bearerToken: String? { Self.credentials(authorization, of: ["bearer"]) }
 
     /// Returns the part of an `Authorization` header after the scheme; `nil` if the scheme is not one of the given
     /// ones.

@@ -75,7 +75,9 @@ struct World: Sendable {
     ///
     /// It shares the port with the simulated Facebook, but no data.
     var twitter: TwitterWorld
-    /// The simulated issuers of OpenID Connect; those that sign by RS256 share Facebook's keys.
+    /// The simulated issuers of OpenID Connect and providers of OAuth 2.0.
+    ///
+    /// Issuers that sign by RSA share Facebook's keys until their first rotation.
     var openID = OpenIDWorld()
     /// The simulated SMS gateway, which shares no data with Facebook and Twitter.
     var gateway: SMSGateway

@@ -16,13 +16,15 @@ extension HTTPServerBuilder {
     ///   - proxies: The proxies that name each connection's source by the PROXY protocol; nil for connections without
     ///     it.
     ///   - areProxied: Whether connections come from proxies that send the requests of many clients.
+    ///   - aliases: The addresses that are served under another path.
     /// - Returns: A builder that makes a server from a responder.
     package static func connections(
         _ limits: ConnectionLimits,
         certificate: ListenerCertificate? = nil,
         strictTransport: Int? = nil,
         proxies: TrustedPeers? = nil,
-        areProxied: Bool = false
+        areProxied: Bool = false,
+        aliases: PathAliases = PathAliases()
     ) -> HTTPServerBuilder {
         HTTPServerBuilder { responder in
             let plain = HTTPConnections(
@@ -30,7 +32,8 @@ extension HTTPServerBuilder {
                 limits: limits,
                 source: proxies != nil ? .header : areProxied ? .proxies : .peer,
                 isSecure: certificate != nil,
-                strictTransport: strictTransport
+                strictTransport: strictTransport,
+                aliases: aliases
             )
             let connections: any ServerChildChannel =
                 if let certificate { TLSConnections(plain, certificate: certificate) } else { plain }
@@ -55,7 +58,8 @@ struct HTTPConnections: HTTPChannelHandler {
         limits: ConnectionLimits,
         source: ConnectionSource,
         isSecure: Bool = false,
-        strictTransport: Int? = nil
+        strictTransport: Int? = nil,
+        aliases: PathAliases = PathAliases()
     ) {
         self.responder = { request, writer, channel in
             // 100 Continue is sent in the order of the responses, and always. A client that waited in vain would send
@@ -63,7 +67,8 @@ struct HTTPConnections: HTTPChannelHandler {
             if request.headers[.expect] != nil {
                 try await writer.writeInformationalHead(HTTPResponse(status: .continue))
             }
-            try await responder(request, writer, channel)
+            // A further responder would keep more memory of each request under way, for one more asynchronous call.
+            try await responder(aliases.resolved(request), writer, channel)
         }
         self.limits = limits
         self.source = source

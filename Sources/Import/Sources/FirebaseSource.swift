@@ -16,6 +16,11 @@ struct FirebaseSource: UserSource {
 
     func user(_ record: JSONObject) throws(RecordRefusal) -> ImportedUser {
         var user = try ImportedUser(id: record.text("localId") ?? record.text("uid"))
+        // The app keeps its other data under this id.
+        try user.takeUID(user.id)
+        for name in ["customAttributes", "customClaims"] where user.claims == nil {
+            try user.takeClaims(name, of: record)
+        }
         user.status = record.isTrue("disabled") ? .disabled : .enabled
         user.emailVerified = record.isTrue("emailVerified")
         let metadata = record.object("metadata")
@@ -54,9 +59,6 @@ struct FirebaseSource: UserSource {
             ("phoneNumber", record.text("phoneNumber")),
         ] {
             if let text { user.fields.append(name, .string(text)) }
-        }
-        if let claims = record.object("customAttributes") ?? record.object("customClaims") {
-            user.fields.append("customAttributes", .object(claims))
         }
         return user
     }

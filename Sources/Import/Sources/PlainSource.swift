@@ -7,6 +7,8 @@ import Encodings
 package enum SystemField: String, Sendable, CaseIterable {
     case objectID = "objectId"
     case created, updated, lastLogin, userStatus, blUserLocale, emailVerified, login, passwordHash, identities, roles
+    case firebaseUID = "firebaseUid"
+    case firebaseClaims
 }
 
 /// Users of any origin in CSV or lines of JSON, with the members of the service's own export.
@@ -33,6 +35,8 @@ struct PlainSource: UserSource {
         user.lastLogin = record.moment(name(.lastLogin))
         user.login = record.text(name(.login))
         user.password = record.text(name(.passwordHash)).map { .text(Secret($0)) }
+        if let uid = record.text(name(.firebaseUID)) { try user.takeUID(uid) }
+        try user.takeClaims(name(.firebaseClaims), of: record)
         for identity in try record.identities(name(.identities)) ?? [] {
             try user.takeIdentity(
                 identity.text("provider"),

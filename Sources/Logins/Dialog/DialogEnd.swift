@@ -8,8 +8,9 @@ import Secrets
 enum DialogEnd: Sendable {
     /// The browser is redirected to one of the application's return URLs, with a login code.
     ///
-    /// `codeChallenge` is the client's PKCE challenge for the login code; nil if the client sent none.
-    case redirect(to: String, codeChallenge: String?)
+    /// `codeChallenge` is the client's PKCE challenge for the login code; nil if the client sent none. `relaysTo` is
+    /// the origin of the application's page if the URL is a page of this service that hands the code to it.
+    case redirect(to: String, codeChallenge: String?, relaysTo: String? = nil)
     /// A page passes the user object to the window that opened the page, if that window has this origin.
     case popup(origin: String)
 
@@ -23,6 +24,16 @@ enum DialogEnd: Sendable {
     init(_ request: DialogRequest, returnURLs: [String], allowedOrigins: [String]) throws(Failure) {
         if let page = request.accountPage {
             self = .redirect(to: page, codeChallenge: nil)
+        } else if let relay = request.relay {
+            guard let challenge = request.codeChallenge,
+                let origin = allowedOrigins.first(where: { $0.hasSameBytes(as: relay.origin) })
+            else {
+                throw Failure(
+                    .malformedRequest,
+                    "No login may return to this origin. The operator can add it to the setting allowedOrigins."
+                )
+            }
+            self = .redirect(to: relay.address, codeChallenge: challenge, relaysTo: origin)
         } else if let wanted = request.redirectAfterLoginURL {
             guard let listed = returnURLs.first(where: { $0.hasSameBytes(as: wanted) }) else {
                 throw Failure(
@@ -54,10 +65,10 @@ enum DialogEnd: Sendable {
     /// Whether only the browser that began a login may end it.
     ///
     /// If the client sent a challenge, any browser may end the login: the login code is worthless without the client's
-    /// verifier.
+    /// verifier. A page of this service has the verifier only in the browser that began the login.
     var belongsToBrowser: Bool {
         switch self {
-        case .redirect(_, let codeChallenge): codeChallenge == nil
+        case .redirect(_, let codeChallenge, let origin): codeChallenge == nil || origin != nil
         case .popup: true
         }
     }
@@ -79,7 +90,7 @@ enum DialogEnd: Sendable {
     /// Returns the outcome that takes a failure of the login to the client.
     func failed(_ failure: Failure) -> DialogOutcome {
         switch self {
-        case .redirect(let url, _): .redirect(to: url, .failure(failure))
+        case .redirect(let url, _, _): .redirect(to: url, .failure(failure))
         case .popup(let origin): .popup(origin: origin, .failure(failure))
         }
     }
@@ -87,7 +98,8 @@ enum DialogEnd: Sendable {
     /// Returns whether the operator's lists still have the return URL, or the popup's origin, of a login.
     func isListed(returnURLs: [String], allowedOrigins: [String]) -> Bool {
         switch self {
-        case .redirect(let url, _): returnURLs.contains { $0.hasSameBytes(as: url) }
+        case .redirect(_, _, let origin?): allowedOrigins.contains { $0.hasSameBytes(as: origin) }
+        case .redirect(let url, _, nil): returnURLs.contains { $0.hasSameBytes(as: url) }
         case .popup(let origin): allowedOrigins.contains { $0.hasSameBytes(as: origin) }
         }
     }

@@ -64,7 +64,7 @@ package final class DialogFactors: Sendable {
             demand,
             .provider(login, joining: nil),
             by: client,
-            previousToken: nil,
+            previousSession: nil,
             since: began,
             in: loaded
         )
@@ -123,7 +123,7 @@ package final class DialogFactors: Sendable {
                 guard error.reason.leavesAnotherFactor else { throw error }
                 return .question(try await question(of: paused, after: answer, problem: error, in: loaded))
             } catch {
-                guard case .redirect(let url, _) = paused.pause.plan.end else {
+                guard case .redirect(let url, _, _) = paused.pause.plan.end else {
                     return paused.pause.plan.end.failed(error.logged)
                 }
                 log.tell(.failure(error), of: .code(nil), by: provider, in: loaded, since: started, logger)
@@ -290,7 +290,7 @@ package final class DialogFactors: Sendable {
         with factor: VerifiedFactor,
         in loaded: LoadedApplication
     ) async throws(Failure) -> DialogOutcome {
-        guard case .redirect(let url, let codeChallenge) = paused.pause.plan.end,
+        guard case .redirect(let url, let codeChallenge, _) = paused.pause.plan.end,
             case .login(.provider(let login, _)) = paused.pending.purpose
         else { throw .pendingInvalid }
         let verified = VerifiedLogin(
@@ -348,7 +348,7 @@ package final class DialogFactors: Sendable {
     ) throws(Failure) -> FactorQuestion {
         let end: FactorQuestion.End =
             switch paused.pause.plan.end {
-            case .redirect(let url, _): .redirect(to: url)
+            case .redirect(let url, _, _): .redirect(to: url)
             case .popup(let origin): .popup(origin: origin)
             }
         let encrypted = paused.pause.encrypted(under: masterKeys, for: loaded.application.id)

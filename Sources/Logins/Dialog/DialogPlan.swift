@@ -38,6 +38,7 @@ struct DialogPlan: Sendable {
         static let (provider, appID, redirectURI, mapping) = ("provider", "app", "redirectUri", "mapping")
         static let (returnURL, codeChallenge, origin) = ("returnUrl", "codeChallenge", "origin")
         static let (linking, accountPage, invitation) = ("linking", "accountPage", "invitation")
+        static let relaysTo = "relaysTo"
     }
 
     init(
@@ -70,8 +71,9 @@ struct DialogPlan: Sendable {
         if isForAccountPage { object.append(Key.accountPage, .bool(true)) }
         if let invitation { object.append(Key.invitation, .string(invitation.hashText)) }
         switch end {
-        case .redirect(let url, let codeChallenge):
+        case .redirect(let url, let codeChallenge, let origin):
             object.append(Key.returnURL, .string(url))
+            if let origin { object.append(Key.relaysTo, .string(origin)) }
             if let codeChallenge { object.append(Key.codeChallenge, .string(codeChallenge)) }
         case .popup(let origin): object.append(Key.origin, .string(origin))
         }
@@ -86,7 +88,11 @@ struct DialogPlan: Sendable {
         if let origin = object[Key.origin]?.string {
             end = .popup(origin: origin)
         } else if let url = object[Key.returnURL]?.string {
-            end = .redirect(to: url, codeChallenge: object[Key.codeChallenge]?.string)
+            end = .redirect(
+                to: url,
+                codeChallenge: object[Key.codeChallenge]?.string,
+                relaysTo: object[Key.relaysTo]?.string
+            )
         } else {
             return nil
         }

@@ -14,6 +14,10 @@ package struct DialogRequest: Sendable {
     package var redirectAfterLoginURL: String?
     /// The client's PKCE challenge (S256) for the login code: 43 characters of base64url.
     package var codeChallenge: String?
+    /// The page of this service at which the login ends, if it hands the login code to a page of the application.
+    ///
+    /// Requires `codeChallenge`.
+    package var relay: RelayPage?
     /// Whether the client will use the login code to link the identity to the user of an existing session.
     ///
     /// If so, the service asks for no second factor after the dialog.
@@ -28,4 +32,14 @@ package struct DialogRequest: Sendable {
     package var origin: String?
 
     package init() {}
+}
+
+/// A page of this service that hands the login code to a page of the application.
+package struct RelayPage: Sendable {
+    /// The address of the page.
+    let address: String
+    /// The origin of the application's page: one of the allowed origins.
+    let origin: String
+
+    package init(address: String, origin: String) { (self.address, self.origin) = (address, origin) }
 }

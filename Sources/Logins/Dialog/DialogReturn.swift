@@ -74,7 +74,7 @@ extension LoginDialog {
                         credential: CredentialFields(),
                         mapping: state.plan.mapping,
                         appID: state.plan.appID,
-                        previousToken: nil,
+                        previousSession: nil,
                         client: client,
                         invitation: state.plan.invitation
                     ),
@@ -114,7 +114,7 @@ extension LoginDialog {
             } catch {
                 return .popup(origin: origin, .failure(error))
             }
-        case .redirect(let url, let codeChallenge):
+        case .redirect(let url, let codeChallenge, _):
             do throws(Failure) {
                 let result = try await authenticate(answer, of: state, by: provider, in: attempt, logger: logger)
                 let verified = VerifiedLogin(
@@ -187,7 +187,7 @@ extension LoginDialog {
                     code: code,
                     redirectURI: state.plan.redirectURI,
                     codeVerifier: state.codeVerifier,
-                    issuer: answer.filled("iss")
+                    answer: answer
                 ),
                 question
             ) { (hash, seconds) throws(Failure) in

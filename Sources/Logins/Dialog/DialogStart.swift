@@ -12,7 +12,7 @@ package struct StartedDialog: Sendable {
     /// Without this cookie, the browser cannot end the login.
     package let browser: Secret
     /// The lifetime of the cookie in seconds.
-    package let seconds = DialogState.seconds
+    package static let seconds = DialogState.seconds
 }
 
 extension LoginDialog {

@@ -18,6 +18,7 @@ struct DialogTicket: EncryptedInTransit {
 
     private enum Key {
         static let (permissions, authType, configID, endsAt) = ("permissions", "authType", "configId", "endsAt")
+        static let loginHint = "loginHint"
     }
 
     init(plan: DialogPlan, wishes: DialogParameters, endsAt: Int64) {
@@ -33,6 +34,7 @@ struct DialogTicket: EncryptedInTransit {
         }
         if let authType = wishes.authType { object.append(Key.authType, .string(authType.rawValue)) }
         if let configID = wishes.configID { object.append(Key.configID, .string(configID)) }
+        if let hint = wishes.loginHint { object.append(Key.loginHint, .string(hint)) }
         return Secret(JSONValue.object(object).text)
     }
 
@@ -42,7 +44,8 @@ struct DialogTicket: EncryptedInTransit {
         wishes = DialogParameters(
             permissions: object[Key.permissions]?.array?.compactMap(\.string),
             authType: object[Key.authType]?.string.flatMap(DialogAuthType.init),
-            configID: object[Key.configID]?.string
+            configID: object[Key.configID]?.string,
+            loginHint: object[Key.loginHint]?.string
         )
         self.endsAt = endsAt
     }

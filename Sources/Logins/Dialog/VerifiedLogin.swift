@@ -42,7 +42,8 @@ extension VerifiedLogin {
         static let (declined, dataAccessEnd, tokenEnd) = ("declined", "dataAccessExpires", "tokenExpires")
         static let (token, tokenKind, unlisted) = ("token", "tokenKind", "unlistedScopes")
         static let (mapping, codeChallenge, factor) = ("mapping", "codeChallenge", "factor")
-        static let invitation = "invitation"
+        static let (invitation, confirmedAddress) = ("invitation", "confirmedAddress")
+        static let providerSession = "providerSession"
     }
 
     var text: Secret {
@@ -57,11 +58,15 @@ extension VerifiedLogin {
         }
         if let end = verified.dataAccessExpiresAt { object.append(Key.dataAccessEnd, .integer(end)) }
         if let end = verified.credentialExpiresAt { object.append(Key.tokenEnd, .integer(end)) }
+        if let session = verified.providerSession {
+            object.append(Key.providerSession, .string(Base64URL.encode(session)))
+        }
         if !verified.scopesAreListed { object.append(Key.unlisted, .bool(true)) }
         if let token = result.token {
             object.append(Key.token, .string(token.text.reveal()))
             object.append(Key.tokenKind, .string(token.kind.rawValue))
         }
+        if let address = result.confirmedAddress { object.append(Key.confirmedAddress, .string(address)) }
         if let mapping { object.append(Key.mapping, mapping) }
         if let codeChallenge { object.append(Key.codeChallenge, .string(codeChallenge)) }
         if let factor { object.append(Key.factor, .object(factor.object)) }
@@ -90,12 +95,21 @@ extension VerifiedLogin {
             scopesAreListed: object[Key.unlisted] == nil,
             declinedScopes: object[Key.declined]?.array?.compactMap(\.string),
             dataAccessExpiresAt: object[Key.dataAccessEnd]?.integer,
-            credentialExpiresAt: object[Key.tokenEnd]?.integer
+            credentialExpiresAt: object[Key.tokenEnd]?.integer,
+            providerSession: object[Key.providerSession]?.string.flatMap { Base64URL.decode($0.utf8) }
         )
         let token = object[Key.token]?.string.map { text in
-            ProviderToken(kind: tokenKind, text: Secret(text), expiresAt: verified.credentialExpiresAt)
+            // A refresh token outlives the credential of the login.
+            let end = tokenKind == .refresh ? nil : verified.credentialExpiresAt
+            return ProviderToken(kind: tokenKind, text: Secret(text), expiresAt: end)
         }
-        result = AuthenticationResult(verified: verified, profile: profile, token: token, isRepeatable: false)
+        result = AuthenticationResult(
+            verified: verified,
+            profile: profile,
+            confirmedAddress: object[Key.confirmedAddress]?.string,
+            token: token,
+            isRepeatable: false
+        )
         mapping = object[Key.mapping]
         codeChallenge = object[Key.codeChallenge]?.string
         // If the factor cannot be read, the login has no factor and asks for one.

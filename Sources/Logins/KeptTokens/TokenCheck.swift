@@ -74,27 +74,33 @@ package struct TokenCheck: Sendable {
         if wantsLonger,
             let longer = await asking.provider.exchangeForLongLived(asking.token, of: identity.key, deadline: deadline)
         {
+            let longer = ProviderToken(kind: .access, text: longer, expiresAt: nil)
             let verdict = await asking.provider.verdict(
                 on: longer,
                 of: identity.key,
                 fields: fields,
                 deadline: deadline
-            )
+            ) { _ throws(Failure) in }
             if case .stands = verdict {
-                let replacement = masterKeys.encrypt(
-                    ProviderToken(kind: .access, text: longer, expiresAt: nil),
-                    with: identity.key,
-                    of: loaded.application.id
-                )
+                let replacement = masterKeys.encrypt(longer, with: identity.key, of: loaded.application.id)
                 return (try await writeInBackground(verdict, identity, loaded, replacement: replacement), true)
             }
         }
-        let verdict = await asking.provider.verdict(
-            on: asking.token,
-            of: identity.key,
-            fields: fields,
-            deadline: deadline
-        )
+        var identity = identity
+        let use = try await withUse(of: asking, until: deadline) { (lease) async throws(Failure) in
+            await asking.provider.verdict(
+                on: asking.token,
+                of: identity.key,
+                fields: fields,
+                deadline: deadline
+            ) { (text) throws(Failure) in identity = try await keep(text, of: identity, loaded, lease) }
+        }
+        let verdict: TokenVerdict
+        switch use {
+        case .done(let result): verdict = result
+        case .busy: return (.postponed, nil)
+        case .superseded: return (.superseded, nil)
+        }
         let result = try await writeInBackground(verdict, identity, loaded, wantsLonger: wantsLonger)
         return (result, wantsLonger ? false : nil)
     }
@@ -104,7 +110,8 @@ package struct TokenCheck: Sendable {
     /// It is fetched for a client or an operator that waits for the result.
     package struct Reading: Sendable {
         fileprivate let verdict: TokenVerdict
-        fileprivate let provider: ProviderName
+        /// The identity, with the token that is kept now.
+        fileprivate let identity: KeptIdentity
         fileprivate let fields: String
         fileprivate let loaded: LoadedApplication
 
@@ -113,6 +120,7 @@ package struct TokenCheck: Sendable {
         /// It is usable if the service would send the same request to the provider under the new configuration.
         package func isAnswer(for loaded: LoadedApplication) throws(Failure) -> Bool {
             guard loaded !== self.loaded else { return true }
+            let provider = identity.key.provider
             let plan = try loaded.plan(for: provider, clientMapping: nil)
             return loaded.isSetUp(with: provider, as: self.loaded) && plan.mapping.fields.hasSameBytes(as: fields)
         }
@@ -120,24 +128,100 @@ package struct TokenCheck: Sendable {
 
     /// Checks a kept token with the provider and fetches the profile, for a client or an operator that waits.
     ///
-    /// The requests to the provider are the same as at a login. Nothing is written.
+    /// The requests to the provider are the same as at a login. Nothing is written, except a token that the provider
+    /// issued in place of the kept one. While another request uses the refresh token, the method waits.
     ///
+    /// - Parameters:
+    ///   - loaded: The application of the identity.
+    ///   - deadline: The moment at which the response must be there.
+    ///   - current: Returns the identity with its kept token.
+    /// - Returns: The response of the provider.
     /// - Throws: `provider_not_configured` or `provider_misconfigured` if the application cannot send requests about
-    ///   the identity.
+    ///   the identity; `overloaded` if another request uses the token until the deadline; the errors of `current`.
     package func read(
-        _ identity: KeptIdentity,
         of loaded: LoadedApplication,
-        deadline: ContinuousClock.Instant
+        deadline: ContinuousClock.Instant,
+        _ current: () async throws(Failure) -> KeptIdentity
     ) async throws(Failure) -> Reading {
-        let asking = try asking(identity, of: loaded)
-        let fields = try loaded.plan(for: identity.key.provider, clientMapping: nil).mapping.fields
-        let verdict = await asking.provider.reading(
-            by: asking.token,
-            of: identity.key,
-            fields: fields,
-            deadline: deadline
-        )
-        return Reading(verdict: verdict, provider: identity.key.provider, fields: fields, loaded: loaded)
+        while true {
+            var identity = try await current()
+            let asking = try asking(identity, of: loaded)
+            let fields = try loaded.plan(for: identity.key.provider, clientMapping: nil).mapping.fields
+            let use = try await withUse(of: asking, until: deadline) { (lease) async throws(Failure) in
+                await asking.provider.reading(
+                    by: asking.token,
+                    of: identity.key,
+                    fields: fields,
+                    deadline: deadline
+                ) { (text) throws(Failure) in identity = try await keep(text, of: identity, loaded, lease) }
+            }
+            if case .done(let verdict) = use {
+                return Reading(verdict: verdict, identity: identity, fields: fields, loaded: loaded)
+            }
+            guard .now + Self.pause < deadline, (try? await Task.sleep(for: Self.pause)) != nil else {
+                throw Failure(
+                    .overloaded,
+                    "Another request is reading this profile. Try again shortly.",
+                    retryAfter: 1,
+                    cause: "the refresh token of an identity is in use"
+                )
+            }
+        }
+    }
+
+    /// What became of an attempt to use a kept token.
+    private enum Use {
+        case done(TokenVerdict)
+        /// Another request uses the refresh token.
+        case busy
+        /// The token is no longer the stored one.
+        case superseded
+    }
+
+    /// Calls a provider with a kept token, and lets no other request use a refresh token meanwhile.
+    ///
+    /// Other tokens may be used by several requests at once.
+    private func withUse(
+        of asking: Asking,
+        until deadline: ContinuousClock.Instant,
+        _ call: (RefreshTokenLease?) async throws(Failure) -> TokenVerdict
+    ) async throws(Failure) -> Use {
+        guard asking.token.kind == .refresh else { return .done(try await call(nil)) }
+        let application = asking.loaded.application
+        let seconds = (deadline - .now) / .seconds(1) + Self.secondsToWrite
+        switch try await store.beginUse(of: asking.identity, seconds: seconds, in: application) {
+        case .superseded: return .superseded
+        case .busy: return .busy
+        case .begun(let lease):
+            let verdict = try await call(lease)
+            try await store.end(lease, in: application)
+            return .done(verdict)
+        }
+    }
+
+    /// The seconds for which the use of a refresh token goes on after the deadline of the provider's response, so that
+    /// the new token can be written.
+    private static let secondsToWrite = 5.0
+
+    /// The pause before the service looks again whether another request still uses a refresh token.
+    private static let pause = Duration.milliseconds(100)
+
+    /// Stores the token that the provider issued in place of the kept one.
+    ///
+    /// - Returns: The identity with the token that is kept now.
+    private func keep(
+        _ text: Secret,
+        of identity: KeptIdentity,
+        _ loaded: LoadedApplication,
+        _ lease: RefreshTokenLease?
+    ) async throws(Failure) -> KeptIdentity {
+        let kept = ProviderToken(kind: identity.token.kind, text: text, expiresAt: nil)
+        let token = masterKeys.encrypt(kept, with: identity.key, of: loaded.application.id)
+        let standing = TokenStanding(scopes: nil, dataAccessExpiresAt: nil, expiresAt: nil, replacement: token)
+        let isKept = try await store.noteStanding(standing, of: identity, in: loaded.application)
+        // The former token is used up. So others need not wait until the profile is read.
+        if let lease { try await store.end(lease, in: loaded.application) }
+        return isKept ? identity.with(token) : identity
     }
 
     /// Writes the result of `read` to the database: the profile; or, for an invalid token, that the token no longer
@@ -147,10 +231,9 @@ package struct TokenCheck: Sendable {
     /// - Throws: The error of a login with this token, after the revocation or deletion of the token is written.
     package func write(
         _ reading: Reading,
-        of identity: KeptIdentity,
         in loaded: LoadedApplication
     ) async throws(Failure) -> StatementOutcome<RefreshedUser?> {
-        let verdict = reading.verdict
+        let (verdict, identity) = (reading.verdict, reading.identity)
         switch verdict {
         case .stands(_, .notAsked):
             _ = try await write(verdict, about: identity, of: loaded)
@@ -188,7 +271,7 @@ package struct TokenCheck: Sendable {
         let loaded: LoadedApplication
         let provider: any TokenChecking
         let policy: TokenPolicy
-        let token: Secret
+        let token: ProviderToken
     }
 
     /// Returns the values that a check of a kept token needs.
@@ -197,8 +280,8 @@ package struct TokenCheck: Sendable {
     ///   the identity.
     private func asking(_ identity: KeptIdentity, of loaded: LoadedApplication) throws(Failure) -> Asking {
         let provider = try loaded.provider(identity.key.provider, as: (any TokenChecking).self)
-        _ = try provider.app(named: identity.app.text)
-        let token = try masterKeys.open(identity, of: loaded.application.id).text
+        try provider.requireApp(of: identity.key)
+        let token = try masterKeys.open(identity, of: loaded.application.id)
         return Asking(
             identity: identity,
             loaded: loaded,
@@ -269,7 +352,7 @@ package struct TokenCheck: Sendable {
                 nextCheckSeconds: wantsLonger ? Self.secondsToNextExchange : nil
             )
             if case .profile(let profile) = profile {
-                return try await write(profile, scopes: token.scopes, standing, of: identity, loaded)
+                return try await write(profile, scopes: token.scopes ?? [], standing, of: identity, loaded)
             }
             let isKept = try await store.noteStanding(standing, of: identity, in: application)
             return .done(isKept ? .stands : .superseded)
@@ -278,7 +361,7 @@ package struct TokenCheck: Sendable {
                 of: identity.key,
                 .token(identity.token),
                 by: "check",
-                endsSessions: (loaded.configured(identity.key.provider) as? any RemovalReporting)?
+                endsSessions: (loaded.configured(identity.key.provider) as? any EventReporting)?
                     .endsSessionsWhenRevoked ?? false
             )
             let actor = ChangeAuthor.provider(identity.key.provider, by: "check")
@@ -332,7 +415,7 @@ extension LoadedApplication {
     ///
     /// An app whose secret cannot be decrypted is not missing.
     fileprivate func lacks(_ identity: IdentityKey) -> Bool {
-        guard defect == nil, let provider = configured(identity.provider) else { return false }
+        guard defect == nil, identity.app != .global, let provider = configured(identity.provider) else { return false }
         return !provider.apps.contains { $0.id == identity.app }
     }
 }

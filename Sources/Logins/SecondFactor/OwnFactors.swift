@@ -7,7 +7,7 @@ package import Store
 
 /// The session or pending login that entitles a user to enrol a second factor.
 package enum FactorHolderClaim: Sendable {
-    case session(SessionToken?)
+    case session(SessionKey?)
     /// A pending login that requires a new factor.
     case pending(String)
 }
@@ -63,7 +63,7 @@ package final class OwnFactors: Sendable {
 
     /// Returns the factors of the user of a session, and the kinds of factors that the user can enrol.
     package func factors(
-        of token: SessionToken?,
+        of token: SessionKey?,
         in loaded: LoadedApplication
     ) async throws(Failure) -> (factors: [Factor], offered: [FactorKind]) {
         let user = try await sessions.user(of: token, in: loaded)
@@ -95,13 +95,15 @@ package final class OwnFactors: Sendable {
 
     /// Enrols a factor with the user's confirmation, such as a one-time code.
     ///
-    /// If a login waits for the factor, the login is finished, too.
+    /// If a login waits for the factor, the login is finished, too. A label replaces the label from the beginning of
+    /// the enrolment.
     ///
     /// The service tells the user by a mail. If the user enrolled the factor in a session, the mail has a link that
     /// restores the former factors.
     package func confirm(
         _ id: String,
         by response: FactorResponse,
+        label: String? = nil,
         claim: FactorHolderClaim,
         idempotencyKey: IdempotencyKey?,
         keyLabel: String?,
@@ -126,7 +128,14 @@ package final class OwnFactors: Sendable {
                 )
                 let once = pending.once(by: answer, secondFactor.random)
                 _ = try await secondFactor.isRepetition(answer, once: once, in: loaded)
-                let factor = try await enrolment.confirm(id, by: response, for: owner, from: source, in: loaded)
+                let factor = try await enrolment.confirm(
+                    id,
+                    by: response,
+                    label: label,
+                    for: owner,
+                    from: source,
+                    in: loaded
+                )
                 let codes = recoveryCodes(of: owner.id, in: loaded)
                 let proof = FactorProof(
                     user: pending.isUserThere ? pending.user : nil,
@@ -157,7 +166,14 @@ package final class OwnFactors: Sendable {
                 with: facts,
                 user: { _ in user.objectID }
             ) { () throws(Failure) -> (NewFactor, [Secret]) in
-                let factor = try await enrolment.confirm(id, by: response, for: owner, from: source, in: loaded)
+                let factor = try await enrolment.confirm(
+                    id,
+                    by: response,
+                    label: label,
+                    for: owner,
+                    from: source,
+                    in: loaded
+                )
                 let codes = recoveryCodes(of: user.objectID, in: loaded)
                 let hasCodes = try await store.addFactor(
                     factor,
@@ -179,7 +195,7 @@ package final class OwnFactors: Sendable {
     ///
     /// They replace the remaining codes.
     package func renewRecoveryCodes(
-        of token: SessionToken?,
+        of token: SessionKey?,
         in loaded: LoadedApplication,
         logger: Logger
     ) async throws(Failure) -> (factor: ObjectID, codes: [Secret]) {
@@ -214,7 +230,7 @@ package final class OwnFactors: Sendable {
     /// - Throws: The errors of `begin`; `not_found`, `last_factor`.
     package func remove(
         _ id: ObjectID,
-        of token: SessionToken?,
+        of token: SessionKey?,
         in loaded: LoadedApplication,
         logger: Logger
     ) async throws(Failure) {

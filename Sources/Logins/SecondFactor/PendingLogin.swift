@@ -29,6 +29,8 @@ package enum FirstFactor: Sendable {
     case provider(VerifiedLogin, joining: JoinedUser?)
     /// A right password. The value is the stored password hash that the password was compared with.
     case password(StoredPassword)
+    /// A link that was mailed to the login name. The value is the stored password at the time when the link was opened.
+    case mailedLink(StoredPassword)
 }
 
 /// An operation that waits for a step of the user, such as a login that waits for a second factor.
@@ -62,7 +64,7 @@ struct PendingLogin: EncryptedInTransit {
     /// The label of the API key of the client that began the operation.
     let keyLabel: String?
     /// The client's session before the login.
-    let previousToken: SessionToken?
+    let previousSession: SessionKey?
     /// The time at which the operation began.
     ///
     /// For a login that has a first factor, this is the time at which the write of the login began, by the clock of the
@@ -86,10 +88,10 @@ struct PendingLogin: EncryptedInTransit {
 
     private enum Key {
         static let (occasion, user, isThere, enrols) = ("occasion", "user", "there", "enrols")
-        static let (keyLabel, previous, end) = ("key", "previous", "end")
-        static let (provider, verified, guest, guestToken) = ("provider", "verified", "guest", "guestToken")
+        static let (keyLabel, previous, end) = ("key", "previousSession", "end")
+        static let (provider, verified, guest, guestSession) = ("provider", "verified", "guest", "guestSession")
         static let (hash, hashKey, login, session) = ("hash", "hashKey", "login", "session")
-        static let (link, passkey) = ("link", "passkey")
+        static let (link, passkey, mailed) = ("link", "passkey", "mailed")
         static let (sameAddress, mailbox, keepsIdentities) = ("sameAddress", "mailbox", "keepsIdentities")
     }
 
@@ -100,7 +102,7 @@ struct PendingLogin: EncryptedInTransit {
         isUserThere: Bool,
         enrols: Bool,
         keyLabel: String?,
-        previousToken: SessionToken?,
+        previousSession: SessionKey?,
         begunAt: StoreMoment,
         endsAt: Int64
     ) {
@@ -110,7 +112,7 @@ struct PendingLogin: EncryptedInTransit {
         self.isUserThere = isUserThere
         self.enrols = enrols
         self.keyLabel = keyLabel
-        self.previousToken = previousToken
+        self.previousSession = previousSession
         self.begunAt = begunAt
         self.endsAt = endsAt
     }
@@ -123,22 +125,28 @@ struct PendingLogin: EncryptedInTransit {
         begunAt.add(to: &object)
         if let user { object.append(Key.user, .string(user.description)) }
         if let keyLabel { object.append(Key.keyLabel, .string(keyLabel)) }
-        if let previousToken { object.append(Key.previous, .string(previousToken.secret.reveal())) }
+        if let previousSession { object.append(Key.previous, .string(Base64URL.encode(previousSession.hash))) }
         switch purpose {
         case .login(.provider(let login, let joining)):
             Self.add(login, joining, to: &object)
         case .sameAddress(let login, let guest, let email):
             Self.add(login, guest.map(JoinedUser.guest), to: &object)
             object.append(Key.sameAddress, .string(email))
-        case .login(.password(let password)):
-            object.append(Key.hash, .string(Base64URL.encode(password.hash.bytes)))
-            object.append(Key.hashKey, .string(password.hash.keyID))
-            object.append(Key.login, .string(password.login))
+        case .login(.password(let password)): Self.add(password, to: &object)
+        case .login(.mailedLink(let password)):
+            Self.add(password, to: &object)
+            object.append(Key.mailed, .bool(true))
         case .reauthentication(let tokenHash): object.append(Key.session, .string(Base64URL.encode(tokenHash)))
         case .link(let tokenHash): object.append(Key.link, .string(Base64URL.encode(tokenHash)))
         case .passkey: object.append(Key.passkey, .bool(true))
         }
         return Secret(JSONValue.object(object).text)
+    }
+
+    private static func add(_ password: StoredPassword, to object: inout JSONObject) {
+        object.append(Key.hash, .string(Base64URL.encode(password.hash.bytes)))
+        object.append(Key.hashKey, .string(password.hash.keyID))
+        object.append(Key.login, .string(password.login))
     }
 
     private static func add(_ login: VerifiedLogin, _ joining: JoinedUser?, to object: inout JSONObject) {
@@ -147,7 +155,7 @@ struct PendingLogin: EncryptedInTransit {
         switch joining {
         case .guest(let guest):
             object.append(Key.guest, .string(guest.id.description))
-            object.append(Key.guestToken, .string(guest.token.secret.reveal()))
+            object.append(Key.guestSession, .string(Base64URL.encode(guest.session.hash)))
         case .mailbox(let mailbox):
             object.append(Key.mailbox, .string(mailbox.email))
             object.append(Key.keepsIdentities, .bool(mailbox.keepsIdentities))
@@ -157,7 +165,7 @@ struct PendingLogin: EncryptedInTransit {
 
     init?(_ object: JSONObject) {
         func bytes(_ key: String) -> [UInt8]? { object[key]?.string.flatMap { Base64URL.decode($0.utf8) } }
-        func token(_ key: String) -> SessionToken? { object[key]?.string.flatMap { SessionToken(received: $0) } }
+        func session(_ key: String) -> SessionKey? { bytes(key).map { SessionKey(hash: $0) } }
         func id(_ key: String) -> ObjectID? { object[key]?.string.flatMap { ObjectID($0) } }
         guard let occasion = bytes(Key.occasion), let isThere = object[Key.isThere]?.bool,
             let enrols = object[Key.enrols]?.bool, let begun = StoreMoment(in: object),
@@ -167,7 +175,8 @@ struct PendingLogin: EncryptedInTransit {
             guard let provider = object[Key.provider]?.string.flatMap({ ProviderName($0) }),
                 let login = VerifiedLogin(Secret(verified), provider: provider)
             else { return nil }
-            let guest = id(Key.guest).flatMap { id in token(Key.guestToken).map { GuestClaim(id: id, token: $0) } }
+            let guest = id(Key.guest).flatMap { id in session(Key.guestSession).map { GuestClaim(id: id, session: $0) }
+            }
             if let email = object[Key.sameAddress]?.string {
                 purpose = .sameAddress(login, guest: guest, email: email)
             } else if let email = object[Key.mailbox]?.string {
@@ -182,7 +191,8 @@ struct PendingLogin: EncryptedInTransit {
                 let user = id(Key.user)
             else { return nil }
             let encrypted = EncryptedSecret(bytes: hash, keyID: key)
-            purpose = .login(.password(StoredPassword(objectID: user, login: login, hash: encrypted)))
+            let password = StoredPassword(objectID: user, login: login, hash: encrypted)
+            purpose = .login(object[Key.mailed]?.bool == true ? .mailedLink(password) : .password(password))
         } else if let session = bytes(Key.session) {
             purpose = .reauthentication(session)
         } else if let link = bytes(Key.link) {
@@ -197,7 +207,7 @@ struct PendingLogin: EncryptedInTransit {
         isUserThere = isThere
         self.enrols = enrols
         keyLabel = object[Key.keyLabel]?.string
-        previousToken = token(Key.previous)
+        previousSession = session(Key.previous)
         begunAt = begun
         endsAt = end
     }

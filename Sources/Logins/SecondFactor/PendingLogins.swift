@@ -41,7 +41,7 @@ package final class PendingLogins: Sendable {
     ///   - failure: The failure of the login's write.
     ///   - firstFactor: The first factor of the login.
     ///   - client: The client of the login.
-    ///   - previousToken: The session that the client had before the login.
+    ///   - previousSession: The session that the client had before the login.
     ///   - began: The time at which the write of the login began. The pending login counts as begun at this time.
     ///   - loaded: The application.
     /// - Returns: The failure with the pending login; or the unchanged failure, if it has another reason.
@@ -50,7 +50,7 @@ package final class PendingLogins: Sendable {
         _ failure: Failure,
         _ firstFactor: FirstFactor,
         by client: LoginClient,
-        previousToken: SessionToken?,
+        previousSession: SessionKey?,
         since began: ContinuousClock.Instant,
         in loaded: LoadedApplication
     ) async throws(Failure) -> Failure {
@@ -67,7 +67,7 @@ package final class PendingLogins: Sendable {
             isUserThere: holder.user != nil || joined != nil,
             enrols: enrols,
             keyLabel: client.keyLabel,
-            previousToken: previousToken,
+            previousSession: previousSession,
             begunAt: holder.now.earlier(by: .now - began),
             endsAt: clock.seconds + seconds
         )
@@ -82,7 +82,7 @@ package final class PendingLogins: Sendable {
     ///   - moment: The time from which on a revocation by the provider ends the login.
     ///   - guest: The guest of the client, if there is one.
     ///   - client: The client of the login.
-    ///   - previousToken: The session that the client had before the login.
+    ///   - previousSession: The session that the client had before the login.
     ///   - loaded: The application.
     /// - Returns: `account_exists`.
     /// - Throws: `store_unavailable` and similar errors.
@@ -92,7 +92,7 @@ package final class PendingLogins: Sendable {
         begunAt moment: StoreMoment,
         guest: GuestClaim?,
         by client: LoginClient,
-        previousToken: SessionToken?,
+        previousSession: SessionKey?,
         in loaded: LoadedApplication
     ) async throws(Failure) -> Failure {
         let application = loaded.application
@@ -103,7 +103,7 @@ package final class PendingLogins: Sendable {
             isUserThere: true,
             enrols: false,
             keyLabel: client.keyLabel,
-            previousToken: previousToken,
+            previousSession: previousSession,
             begunAt: moment,
             endsAt: clock.seconds + PendingLogin.sameAddressSeconds
         )
@@ -125,7 +125,8 @@ package final class PendingLogins: Sendable {
             An account has the e-mail address of this login already. Log in to that account first, then add this \
             login to it.
             """,
-            details: details
+            details: details,
+            verified: login.result.verified
         )
     }
 
@@ -145,7 +146,7 @@ package final class PendingLogins: Sendable {
             isUserThere: true,
             enrols: false,
             keyLabel: keyLabel,
-            previousToken: nil,
+            previousSession: nil,
             begunAt: StoreMoment(seconds: clock.seconds),
             endsAt: clock.seconds + PendingLogin.seconds
         )
@@ -246,7 +247,7 @@ extension FirstFactor {
         switch self {
         case .provider(_, joining: .mailbox(let mailbox)): .user(mailbox.user)
         case .provider(let login, _): .identity(login.result.verified.identity)
-        case .password(let password): .user(password.objectID)
+        case .password(let password), .mailedLink(let password): .user(password.objectID)
         }
     }
 

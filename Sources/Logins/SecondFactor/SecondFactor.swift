@@ -135,7 +135,7 @@ package final class SecondFactor: Sendable {
     ///   needs a second factor.
     /// - Throws: `session_invalid`; `factor_not_offered` if the user has no factor.
     package func startReauthentication(
-        of token: SessionToken?,
+        of token: SessionKey?,
         by keyLabel: String?,
         in loaded: LoadedApplication
     ) async throws(Failure) -> JSONObject {
@@ -151,7 +151,7 @@ package final class SecondFactor: Sendable {
             isUserThere: true,
             enrols: false,
             keyLabel: keyLabel,
-            previousToken: nil,
+            previousSession: nil,
             begunAt: StoreMoment(seconds: clock.seconds),
             endsAt: clock.seconds + PendingLogin.seconds
         )
@@ -167,7 +167,7 @@ package final class SecondFactor: Sendable {
     /// - Throws: `factor_not_offered` if the application does not allow logins by a passkey.
     package func startPasskeyLogin(
         by client: LoginClient,
-        previousToken: SessionToken?,
+        previousSession: SessionKey?,
         in loaded: LoadedApplication
     ) throws(Failure) -> JSONObject {
         let occasion = FactorOccasion(random)
@@ -181,7 +181,7 @@ package final class SecondFactor: Sendable {
             isUserThere: false,
             enrols: false,
             keyLabel: client.keyLabel,
-            previousToken: previousToken,
+            previousSession: previousSession,
             begunAt: StoreMoment(seconds: clock.seconds),
             endsAt: clock.seconds + PendingLogin.seconds
         )
@@ -198,7 +198,7 @@ package final class SecondFactor: Sendable {
     /// - Throws: `pending_login_invalid`, `second_factor_invalid`, `too_many_attempts`, and the errors of the login.
     package func finish(
         _ answer: FactorAnswer,
-        session: SessionToken?,
+        session: SessionKey?,
         in loaded: LoadedApplication,
         logger: Logger
     ) async throws(Failure) -> FactorOutcome {
@@ -290,14 +290,14 @@ package final class SecondFactor: Sendable {
         else { return false }
         try key.requireSameRequest(as: owner)
         let token = writer.sessionToken(of: once, isRepeatable: true, in: loaded)
-        return try await store.sessionProofs(tokenHash: token.hash, in: loaded.application) != nil
+        return try await store.sessionProofs(tokenHash: token.key.hash, in: loaded.application) != nil
     }
 
     private func reauthenticate(
         _ user: ObjectID,
         by answer: FactorAnswer,
         of pending: PendingLogin,
-        session: SessionToken,
+        session: SessionKey,
         in loaded: LoadedApplication
     ) async throws(Failure) {
         let checked = try await checks.check(
@@ -356,8 +356,8 @@ package final class SecondFactor: Sendable {
                 user: user,
                 grounds: .passkey,
                 login: shown.id.description,
-                tokenHash: token.hash,
-                previousTokenHash: pending.previousToken?.hash,
+                tokenHash: token.key.hash,
+                previousTokenHash: pending.previousSession?.hash,
                 finish: .init(factor: proof, once: once)
             )
             let signedIn = try await open(opening, token: token, in: loaded)
@@ -375,14 +375,14 @@ package final class SecondFactor: Sendable {
         logger: Logger
     ) async throws(Failure) -> LoginResult {
         switch firstFactor {
-        case .password(let password):
+        case .password(let password), .mailedLink(let password):
             let token = writer.sessionToken(of: once, isRepeatable: answer.idempotencyKey != nil, in: loaded)
             let opening = SessionOpening(
                 user: password.objectID,
                 grounds: .password(password.hash),
                 login: password.login,
-                tokenHash: token.hash,
-                previousTokenHash: pending.previousToken?.hash,
+                tokenHash: token.key.hash,
+                previousTokenHash: pending.previousSession?.hash,
                 finish: .init(factor: proof, once: once)
             )
             return try await open(opening, token: token, in: loaded)
@@ -430,7 +430,7 @@ package final class SecondFactor: Sendable {
         let started = ContinuousClock.now
         let (subject, provider): (LoginLog.Subject, ProviderName) =
             switch firstFactor {
-            case .password(let password): (.login(password.login), .password)
+            case .password(let password), .mailedLink(let password): (.login(password.login), .password)
             case .provider(let login, _): (.code(nil), login.result.verified.identity.provider)
             }
         do throws(Failure) {
@@ -452,8 +452,11 @@ extension PendingLogin {
 
     /// The address of the mailbox to which the user has shown access as the first factor; nil for another first factor.
     var mailbox: String? {
-        guard case .login(.provider(_, joining: .mailbox(let mailbox))) = purpose else { return nil }
-        return mailbox.email
+        switch purpose {
+        case .login(.provider(_, joining: .mailbox(let mailbox))): mailbox.email
+        case .login(.mailedLink(let password)): password.login
+        default: nil
+        }
     }
 
     /// The login name that the user typed, if the first factor is a password.

@@ -7,6 +7,7 @@ extension Mail {
         return switch template {
         case .passwordReset: .passwordReset(link: link, minutes: 60, name: name)
         case .emailConfirmation: .emailConfirmation(link: link, hours: 24, name: name)
+        case .loginLink: .loginLink(link: link, minutes: 60)
         case .passwordChanged: .passwordChanged(name: name)
         case .identityLinked: .identityLinked(provider: "Facebook", name: name)
         case .emailChanged: .emailChanged(link: link, days: 7, name: name)

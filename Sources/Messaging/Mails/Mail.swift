@@ -8,6 +8,8 @@ package enum Mail: Sendable {
     case passwordReset(link: Secret, minutes: Int, name: String?)
     /// A link to confirm the user's e-mail address, and the lifetime of the link.
     case emailConfirmation(link: Secret, hours: Int, name: String?)
+    /// A link by which the reader logs in to the app, and the lifetime of the link.
+    case loginLink(link: Secret, minutes: Int64)
     /// A notice that the account's password has changed.
     ///
     /// A user who did not change the password must act.
@@ -64,7 +66,7 @@ package enum Mail: Sendable {
     ///
     /// Operators may replace each template by files of their own.
     package enum Template: String, Sendable, CaseIterable {
-        case passwordReset, emailConfirmation, passwordChanged, identityLinked, emailChanged, loginChanged,
+        case passwordReset, emailConfirmation, loginLink, passwordChanged, identityLinked, emailChanged, loginChanged,
             factorCode, factorAdded, factorRemoved, accountsMerged, accountsSeparated, accountClaim,
             accountCode, invitation, accountDeleted, test
         case loginMethodRemoved = "wayInRemoved"
@@ -76,6 +78,7 @@ package enum Mail: Sendable {
             switch self {
             case .passwordReset: ["application", "name", "link", "minutes"]
             case .emailConfirmation: ["application", "name", "link", "hours"]
+            case .loginLink: ["application", "link", "minutes"]
             case .passwordChanged, .accountsSeparated: ["application", "name"]
             case .identityLinked: ["application", "name", "provider"]
             case .emailChanged, .loginChanged, .accountsMerged: ["application", "name", "link", "days"]
@@ -96,6 +99,7 @@ package enum Mail: Sendable {
         switch self {
         case .passwordReset: .passwordReset
         case .emailConfirmation: .emailConfirmation
+        case .loginLink: .loginLink
         case .passwordChanged: .passwordChanged
         case .identityLinked: .identityLinked
         case .emailChanged: .emailChanged
@@ -119,6 +123,7 @@ package enum Mail: Sendable {
         switch self {
         case .passwordReset(_, let minutes, _), .factorCode(_, let minutes, _, _), .accountCode(_, let minutes, _, _):
             Int64(clamping: minutes) &* 60
+        case .loginLink(_, let minutes): minutes &* 60
         case .emailConfirmation(_, let hours, _), .accountClaim(_, let hours, _, _): Int64(clamping: hours) &* 3600
         case .invitation(_, let seconds): seconds
         case .emailChanged(_?, let days, _), .loginChanged(_?, let days, _), .loginMethodRemoved(_, _?, let days, _),
@@ -137,6 +142,7 @@ package enum Mail: Sendable {
             Self.values(name: name, ["link": link.reveal(), "minutes": String(minutes)])
         case .emailConfirmation(let link, let hours, let name):
             Self.values(name: name, ["link": link.reveal(), "hours": String(hours)])
+        case .loginLink(let link, let minutes): ["link": link.reveal(), "minutes": String(minutes)]
         case .accountClaim(let link, let hours, let provider, let name):
             Self.values(name: name, ["link": link.reveal(), "hours": String(hours), "provider": provider])
         case .accountCode(let code, let minutes, let provider, let name):

@@ -66,8 +66,11 @@ package struct MailTemplates: Sendable {
     }
 
     /// Returns whether all mails have templates in a language.
-    package func isComplete(in language: String) -> Bool {
-        Mail.Template.allCases.allSatisfy { texts[Key(template: $0, language: language)] != nil }
+    package func isComplete(in language: String) -> Bool { missing(in: language).isEmpty }
+
+    /// Returns the names of the templates that a language lacks.
+    package func missing(in language: String) -> [String] {
+        Mail.Template.allCases.filter { texts[Key(template: $0, language: language)] == nil }.map(\.rawValue)
     }
 
     /// The languages in which all mails have templates, in the order of their codes.

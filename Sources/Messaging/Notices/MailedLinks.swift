@@ -19,6 +19,12 @@ package struct MailedLink: Sendable {
         Self.address(of: purpose.page, token, at: publicURL, of: application)
     }
 
+    /// Returns the URL in the form that the client asked for, or else the URL of the page of this service.
+    fileprivate func address(_ wish: LinkWish?, at publicURL: String, of application: ApplicationID) -> Secret {
+        wish.map { Secret(publicURL + $0.path(purpose, token.secret.reveal())) }
+            ?? address(at: publicURL, of: application)
+    }
+
     fileprivate static func address(
         of page: String,
         _ token: OneTimeToken,
@@ -26,6 +32,19 @@ package struct MailedLink: Sendable {
         of application: ApplicationID
     ) -> Secret {
         Secret("\(publicURL)/\(application)/\(page)?token=\(token.secret.reveal())")
+    }
+}
+
+/// The form in which a client wants a mailed link.
+package struct LinkWish: Sendable {
+    /// Makes the path and the query of the link's URL, from the purpose and the token of the link.
+    let path: @Sendable (EmailTokenPurpose, String) -> String
+    /// The language of the mail; nil for that of the user.
+    let locale: String?
+
+    package init(locale: String?, path: @escaping @Sendable (EmailTokenPurpose, String) -> String) {
+        self.locale = locale
+        self.path = path
     }
 }
 
@@ -89,6 +108,7 @@ package struct MailedLinks: Sendable {
     ///   - email: The user's e-mail address as it is stored.
     ///   - onlyConfirms: Whether the link can only confirm the e-mail address and cannot set a password. Such a link is
     ///     safe even if it is given to a human who cannot read mails to the address.
+    ///   - wish: The form of the URL; nil for the page of this service.
     ///   - loaded: The application.
     /// - Returns: The link, and the URL of the page to which it leads.
     /// - Throws: `mail_off`, `store_unavailable` and similar errors.
@@ -98,6 +118,7 @@ package struct MailedLinks: Sendable {
         and other: ObjectID? = nil,
         at email: String,
         onlyConfirming onlyConfirms: Bool = false,
+        as wish: LinkWish? = nil,
         in loaded: LoadedApplication
     ) async throws(Failure) -> (link: MailedLink, address: Secret) {
         let base = try base()
@@ -108,7 +129,7 @@ package struct MailedLinks: Sendable {
             tokenHash: link.token.hash,
             of: loaded.application
         )
-        return (link, link.address(at: base, of: loaded.application.id))
+        return (link, link.address(wish, at: base, of: loaded.application.id))
     }
 
     /// The last path segment of the invitation page.
@@ -154,32 +175,110 @@ package struct MailedLinks: Sendable {
         try await attempts.counting(of: application, before: .now + limits.login, body)
     }
 
-    /// Makes a link for a user, and mails it to the user's stored e-mail address.
+    /// Makes a link for a user, and mails it.
     ///
     /// Does nothing if the user has no e-mail address.
+    ///
+    /// - Parameters:
+    ///   - purpose: The purpose of the link.
+    ///   - user: The user.
+    ///   - newAddress: The address to which the mail goes; nil for the user's stored address.
+    ///   - wish: How the client wants the link to be mailed.
+    ///   - loaded: The application.
+    /// - Throws: `mail_off`, `email_invalid`, `store_unavailable` and similar errors.
     package func mailLink(
         _ purpose: EmailTokenPurpose,
         to user: User,
+        at newAddress: String? = nil,
+        as wish: LinkWish? = nil,
         in loaded: LoadedApplication
     ) async throws(Failure) {
-        guard let email = user.email else { return }
+        guard let email = newAddress ?? user.email else { return }
         let mail: (Secret) -> Mail
         switch purpose {
         case .passwordReset: mail = { .passwordReset(link: $0, minutes: purpose.seconds / 60, name: user.name) }
-        case .confirmation: mail = { .emailConfirmation(link: $0, hours: purpose.seconds / 3600, name: user.name) }
+        case .confirmation, .verification, .newAddress:
+            mail = { .emailConfirmation(link: $0, hours: purpose.seconds / 3600, name: user.name) }
         // No client requests a link of this purpose: a notice about a change contains it.
         // ``mailClaim`` sends the link of a claim.
         case .reversal, .mergeReversal, .claim: return
         }
-        let (link, address) = try await makeLink(purpose, for: user.objectID, at: email, in: loaded)
+        let (link, address) = try await makeLink(
+            purpose,
+            for: user.objectID,
+            at: email,
+            onlyConfirming: purpose.onlyConfirms,
+            as: wish,
+            in: loaded
+        )
         try await queue.enqueue(
             mail(address),
             event: "\(purpose.rawValue)/\(Base64URL.encode(link.token.hash))",
             to: email,
-            locale: user.locale,
+            locale: wish?.locale ?? user.locale,
             user: user.objectID,
             of: loaded
         )
+    }
+
+    /// Mails a link by which the reader of the mailbox logs in, in the background.
+    ///
+    /// - Parameters:
+    ///   - path: The path and the query of the link's URL.
+    ///   - seconds: The lifetime of the link.
+    ///   - email: The address, whether or not a user has it.
+    ///   - locale: The language of the mail.
+    ///   - source: The source of the request.
+    ///   - loaded: The application.
+    ///   - logger: Gets a line if the mail cannot be sent.
+    ///   - concerns: Returns whether to send the mail. The response to the client does not depend on the result.
+    /// - Throws: `mail_off`, `too_many_attempts`, `overloaded`.
+    package func mailLoginLink(
+        _ path: Secret,
+        seconds: Int64,
+        to email: EmailAddress,
+        locale: String?,
+        from source: RequestSource,
+        in loaded: LoadedApplication,
+        logger: Logger,
+        if concerns: @escaping @Sendable () async throws(Failure) -> Bool
+    ) async throws(Failure) {
+        try requireMail()
+        let address = Secret(try base() + path.reveal())
+        try await counted(AttemptCount.mails("loginLink", to: email, from: source.name), in: loaded)
+        try afterReply(in: loaded, logger) { () throws(Failure) in
+            guard try await concerns() else { return }
+            try await queue.enqueue(
+                .loginLink(link: address, minutes: seconds / 60),
+                event: "loginLink/\(Base64URL.encode(Digest.sha256(path.reveal())))",
+                to: email.text,
+                locale: locale,
+                user: nil,
+                of: loaded
+            )
+        }
+    }
+
+    /// Runs a closure after the response to the client.
+    ///
+    /// - Throws: `overloaded` if too many run already.
+    private func afterReply(
+        in loaded: LoadedApplication,
+        _ logger: Logger,
+        _ body: @escaping @Sendable () async throws(Failure) -> Void
+    ) throws(Failure) {
+        guard afterReplies.enter(loaded.application.id) else {
+            throw Failure(.overloaded, "Too many mails are being requested. Try again shortly.", retryAfter: 1)
+        }
+        Task {
+            defer { afterReplies.leave(loaded.application.id) }
+            do throws(Failure) { try await body() } catch {
+                logger.warning(
+                    "a link could not be sent",
+                    metadata: ["reason": "\(error.reason.rawValue)", "cause": "\(error.cause ?? "")"]
+                )
+            }
+        }
     }
 
     /// Mails an account's address a link that makes the account one with that of a new user.
@@ -226,6 +325,7 @@ package struct MailedLinks: Sendable {
     ///   - logger: Gets a line with the pseudonym of the login name if no link is sent.
     ///   - tellsUnknown: Whether the method throws `login_unknown` if no link can be sent to a user with the login
     ///     name.
+    ///   - wish: How the client wants the link to be mailed.
     ///   - concerns: Returns whether the link is for the given user.
     /// - Throws: `mail_off`, `too_many_attempts`, `overloaded`; with `tellsUnknown`, also `login_unknown`.
     package func mailLink(
@@ -235,6 +335,7 @@ package struct MailedLinks: Sendable {
         in loaded: LoadedApplication,
         logger: Logger,
         tellingUnknown tellsUnknown: Bool = false,
+        as wish: LinkWish? = nil,
         if concerns: @escaping @Sendable (User) -> Bool
     ) async throws(Failure) {
         try requireMail()
@@ -266,24 +367,13 @@ package struct MailedLinks: Sendable {
         }
         // The request is counted already. The counts limit how many login names a client can try.
         if tellsUnknown, try await addressee() == nil { return try findsNobody() }
-        guard afterReplies.enter(loaded.application.id) else {
-            throw Failure(.overloaded, "Too many mails are being requested. Try again shortly.", retryAfter: 1)
-        }
-        Task {
-            defer { afterReplies.leave(loaded.application.id) }
-            do throws(Failure) {
-                guard let user = try await addressee() else { return nothingComes(of: "nobody") }
-                // Several login names may have the same mailbox, so the mailbox is counted, too.
-                if login.email == nil, let address = user.email.flatMap({ EmailAddress($0) }) {
-                    try await counted(AttemptCount.mails(purpose.rawValue, to: address, from: nil), in: loaded)
-                }
-                try await mailLink(purpose, to: user, in: loaded)
-            } catch {
-                logger.warning(
-                    "a link could not be sent",
-                    metadata: ["reason": "\(error.reason.rawValue)", "cause": "\(error.cause ?? "")"]
-                )
+        try afterReply(in: loaded, logger) { () throws(Failure) in
+            guard let user = try await addressee() else { return nothingComes(of: "nobody") }
+            // Several login names may have the same mailbox, so the mailbox is counted, too.
+            if login.email == nil, let address = user.email.flatMap({ EmailAddress($0) }) {
+                try await counted(AttemptCount.mails(purpose.rawValue, to: address, from: nil), in: loaded)
             }
+            try await mailLink(purpose, to: user, as: wish, in: loaded)
         }
     }
 

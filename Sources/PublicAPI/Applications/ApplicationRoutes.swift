@@ -114,6 +114,39 @@ package struct ApplicationRoutes {
         }
     }
 
+    /// Mounts a route for backends, whose credential names the application.
+    ///
+    /// Rate limits count the requests for the application, and not for their source. The route is not part of the
+    /// OpenAPI document.
+    ///
+    /// - Parameters:
+    ///   - method: The method.
+    ///   - path: The whole path.
+    ///   - authorize: Returns the backend that sent a request, and its application.
+    ///   - handler: The handler.
+    package func onRoot<Backend: Sendable>(
+        _ method: HTTPRequest.Method,
+        _ path: String,
+        authorizing authorize:
+            @escaping @Sendable (Request, APIContext) async throws -> (
+                backend: Backend, application: LoadedApplication
+            ),
+        use handler: @escaping @Sendable (Request, APIContext, Backend) async throws -> Response
+    ) {
+        routes.router.on(RouterPath(path), method: method) {
+            [refusals, rateLimiter, operation] request, context in
+            var facts = RefusalLog.Facts()
+            do {
+                let (backend, application) = try await authorize(request, context)
+                facts.application = application.application.id
+                if let operation { try rateLimiter.take(operation, of: application.application.id, from: nil) }
+                return try await handler(request, context, backend)
+            } catch let failure as Failure {
+                throw refusals.logged(failure, facts, in: context)
+            }
+        }
+    }
+
     private static func application(
         at address: ApplicationBase.Address,
         for request: Request,

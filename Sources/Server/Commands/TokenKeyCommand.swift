@@ -12,11 +12,12 @@ struct TokenKeyCommand: ParsableCommand {
 
     struct Rotate: AdministrationCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Create a new key, which signs tokens in ten minutes.",
+            abstract: "Create new keys, which sign tokens in ten minutes.",
             discussion: """
-                Without an application, each application that issues signed tokens or has a key gets a new one.
+                Each algorithm by which the application signs gets a new key. Without an application, each application \
+                that issues signed tokens or has a key gets new ones.
 
-                No token is refused meanwhile: the new key is published before it signs, and the former keys are \
+                No token is refused meanwhile: a new key is published before it signs, and the former keys are \
                 published until their last token expires.
 
                 If a key may be compromised, use --at-once, which removes all former keys: within one second no \
@@ -46,8 +47,10 @@ struct TokenKeyCommand: ParsableCommand {
             for key in keys.compactMap(\.object) {
                 let seconds = key["signsInSeconds"]?.integer ?? 0
                 let moment = seconds == 0 ? "signs from now on" : "signs in \(seconds / 60) minutes"
-                let application = key["application"]?.string ?? ""
-                try Terminal.report("The key \(key["id"]?.string ?? "") of \(application) is published and \(moment).")
+                let (application, algorithm) = (key["application"]?.string ?? "", key["algorithm"]?.string ?? "")
+                try Terminal.report(
+                    "The \(algorithm) key \(key["id"]?.string ?? "") of \(application) is published and \(moment)."
+                )
             }
             if keys.isEmpty {
                 try Terminal.report("No application issues signed tokens, so there is no key to replace.")

@@ -140,6 +140,11 @@ extension MetricFamily {
             labels: ["outcome"]
         ),
         MetricFamily("federation_sessions_signed_out_total", .counter, "Sessions revoked by their clients."),
+        MetricFamily(
+            "federation_refresh_token_reuses_total",
+            .counter,
+            "Sessions that ended since one of their refresh tokens was used twice."
+        ),
     ]
 
     private static let work = [

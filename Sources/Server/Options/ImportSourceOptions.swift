@@ -113,7 +113,7 @@ struct ImportSourceOptions: ParsableArguments {
         ) {
             try file.open(telling: position)
         }
-        job.firebase = try hashConfig.map { try FirebaseScryptParameters(file: $0) }
+        job.firebase = try hashConfig.map { .firebaseScrypt(try FirebaseScryptParameters(file: $0)) }
         return job
     }
 

@@ -69,7 +69,7 @@ extension Secret {
         """
     }
 
-    /// Reads a secret from one line, without its line break.
+    /// Reads a secret from one line, without its line break; or a key in PEM, which has several lines.
     ///
     /// - Throws: An exit code after printing the problem.
     init(line bytes: [UInt8], of name: String, isText: Bool = false) throws {
@@ -84,7 +84,9 @@ extension Secret {
             self.init(text)
             return
         }
-        guard line.allSatisfy({ (0x21..<0x7F).contains($0) }) else {
+        let pem = /-----BEGIN [A-Z ]+-----\r?\n[^-]+-----END [A-Z ]+-----/
+        let isPEM = String(decoding: line, as: UTF8.self).wholeMatch(of: pem) != nil
+        guard line.allSatisfy({ (0x21..<0x7F).contains($0) || isPEM && [0x20, 0x0A, 0x0D].contains($0) }) else {
             throw Exit.saying(
                 "federation: \(name) must be one line of visible ASCII characters without spaces",
                 Exit.dataError

@@ -38,7 +38,7 @@ enum Terminal {
     /// The secret is alone on standard output, so a shell can write it to a file or a variable.
     static func printOnce(_ secret: String, _ name: String) throws {
         try print(TerminalText.escaped(secret) + "\n")
-        say("\(name) Save it now: it is not shown again, because only its hash is stored.")
+        say("\(name) Save it now: it is not shown again, and the service keeps no copy.")
     }
 
     /// Prints a message to standard error.

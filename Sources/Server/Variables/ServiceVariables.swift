@@ -246,7 +246,7 @@ enum ProviderVariables {
     static let authorities = Variable.text(
         "ca.file",
         "path",
-        "PEM file of the CA certificates to trust for Graph and Twitter, in place of those of the system."
+        "PEM file of the CA certificates to trust for all providers, in place of those of the system."
     )
 
     static let all: [any DeclaredVariable] =

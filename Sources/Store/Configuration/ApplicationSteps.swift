@@ -10,6 +10,7 @@ extension ChangeTransaction {
     mutating func create(name: String, at place: ApplicationPlace, settings: JSONValue) async throws {
         let schema = place.schema
         try await Store.refuseTakenHostNames(in: settings, of: application, on: connection)
+        try await Store.refuseTakenProject(in: settings, of: application, on: connection)
         _ = try await connection.query(
             """
             insert into federation.applications (id, name, schema_name, settings, database)
@@ -69,6 +70,7 @@ extension ChangeTransaction {
 
     func changeSettings(_ settings: JSONValue) async throws {
         try await Store.refuseTakenHostNames(in: settings, of: application, on: connection)
+        try await Store.refuseTakenProject(in: settings, of: application, on: connection)
         if let stored { try await Store.refuseIdentityChange(to: settings, of: stored, on: tables) }
         try await expectOne(
             """

@@ -174,6 +174,8 @@ package enum UserReading: String, Sendable {
     case read = "user.read"
     case preview = "user.preview"
     case export = "user.export"
+    /// A server got a link that changes or opens the user's account.
+    case mailedLink = "user.mailedLink"
     /// An operator exported all users of an application.
     case exportAll = "users.export"
 }

@@ -31,6 +31,45 @@ extension Store {
         if let conflict = try taken.first(into: hostNameConflict) { throw conflict }
     }
 
+    /// Refuses the project id of another application, in the settings that a step is about to write.
+    ///
+    /// Otherwise, the backends of each application would accept the ID tokens of the other.
+    static func refuseTakenProject(
+        in settings: JSONValue,
+        of id: ApplicationID,
+        on connection: PostgresConnection
+    ) async throws {
+        guard let project = settings.object?["firebase"]?.object?["projectId"]?.string else { return }
+        _ = try await connection.query("select pg_advisory_xact_lock(hashtextextended('projects of Firebase', 0))")
+        let taken = try await connection.query(projectTaken(project, of: id))
+        if let other = try taken.first(String.self) { throw projectConflict(project, of: other) }
+    }
+
+    /// Refuses the project id of another application.
+    ///
+    /// - Throws: `conflict` with the other application.
+    package func refuseTakenProject(_ project: String?, of id: ApplicationID) async throws(Failure) {
+        guard let project else { return }
+        if let other = try await query(Self.projectTaken(project, of: id)).first(String.self) {
+            throw Self.projectConflict(project, of: other)
+        }
+    }
+
+    private static func projectTaken(_ project: String, of id: ApplicationID) -> Statement {
+        """
+        select id from federation.applications
+        where settings -> 'firebase' ->> 'projectId' = \(project) and id <> \(id.text) limit 1
+        """
+    }
+
+    private static func projectConflict(_ project: String, of application: String) -> Failure {
+        Failure(
+            .conflict,
+            "The project \(project) already belongs to the application \(application). Choose another projectId.",
+            details: ["application": .string(application)]
+        )
+    }
+
     private static func hostNamesTaken(_ names: [String], of id: ApplicationID) -> Statement {
         """
         select n, a.id from unnest(\(names)) n

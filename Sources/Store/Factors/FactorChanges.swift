@@ -32,6 +32,22 @@ extension Store {
         }
     }
 
+    /// Checks that the user of a session has no second factor, or has verified one within the last `seconds`.
+    ///
+    /// - Throws: `session_invalid`, `second_factor_reauthentication_required`.
+    package func requireFactor(
+        ofSession tokenHash: [UInt8],
+        within seconds: Int,
+        in application: Application
+    ) async throws(Failure) {
+        try await transaction(of: application) { connection in
+            guard let user = try await connection.lockUser(ofSession: tokenHash, of: application) else {
+                throw Failure.sessionInvalid
+            }
+            try user.requireFactor(within: seconds)
+        }
+    }
+
     /// Adds a factor to the user of a valid session.
     ///
     /// The session counts as one in which the user has presented the factor, unless the factor is a set of recovery

@@ -77,7 +77,7 @@ package struct ShownFactor: Sendable {
 package struct NewFactor: Sendable {
     package let id: ObjectID
     package let kind: FactorKind
-    package let label: String?
+    package var label: String?
     /// The encrypted secret from which one-time codes are computed, or the encrypted address to which they are sent.
     package let secret: EncryptedSecret?
     /// The time step of the code from an authenticator app (RFC 6238) that was presented at the enrolment.

@@ -116,6 +116,77 @@ extension Store {
     }
 }
 
+extension Store {
+    /// Ends the sessions that an identity opened until a time, since the user has logged out at the provider.
+    ///
+    /// A credential that the provider issued before that time, for a session that has ended, opens no session any more.
+    ///
+    /// - Parameters:
+    ///   - identity: The identity.
+    ///   - providerSession: The hash of the session at the provider that has ended; nil for all of the user's. A session
+    ///     whose credential did not name such a session ends in both cases.
+    ///   - moment: The time in Unix seconds. A session that was opened in the same second ends, too.
+    ///   - application: The application of the identity.
+    ///   - actor: The source of the report, for the audit log.
+    /// - Returns: The number of sessions.
+    /// - Throws: `store_unavailable` and similar failures.
+    package func endSessions(
+        openedBy identity: IdentityKey,
+        during providerSession: [UInt8]? = nil,
+        until moment: Int64,
+        of application: Application,
+        by actor: ChangeAuthor
+    ) async throws(Failure) -> Int {
+        let tables = tables(of: application)
+        return try await transaction(in: tables) { connection in
+            let user = try await connection.lockUser(of: identity, schema: application.schema)
+            if providerSession == nil {
+                try await connection.endAccess(of: identity.row, at: moment, schema: application.schema)
+            }
+            guard let user else { return 0 }
+            let isOver: Statement =
+                providerSession.map { "coalesce(provider_session = \($0), true)" } ?? "true"
+            let ended = try await connection.query(
+                """
+                delete from \(identifier: application.schema).sessions
+                where object_id = \(user.uuid) and \(identity.condition) and \(isOver)
+                    and created < to_timestamp(\(moment)) + interval '1 second'
+                """
+            )
+            guard let count = ended.affectedRows, count > 0 else { return 0 }
+            let entry = AuditRecord("user.sessions.end", of: user.description, in: application.id)
+            try await tables.record([entry], by: actor, with: connection)
+            return count
+        }
+    }
+
+    /// Records that a session at a provider has ended, and returns the identities that opened sessions within it.
+    ///
+    /// A credential that the provider issued before that time for that session opens no session any more.
+    ///
+    /// - Parameters:
+    ///   - session: The hash of the session at the provider.
+    ///   - moment: The time of the end in Unix seconds.
+    ///   - application: The application of the identities.
+    /// - Returns: The identities.
+    /// - Throws: `store_unavailable` and similar failures.
+    package func endProviderSession(
+        _ session: [UInt8],
+        at moment: Int64,
+        of application: Application
+    ) async throws(Failure) -> [IdentityKey] {
+        try await transaction(in: tables(of: application)) { connection in
+            try await connection.markEnded("select \(session)", at: moment, schema: application.schema)
+            return try await connection.query(
+                """
+                select distinct provider, provider_app, subject from \(identifier: application.schema).sessions
+                where provider_session = \(session)
+                """
+            ).all(by: IdentityKey.init)
+        }
+    }
+}
+
 extension PostgresConnection {
     /// Revokes the sessions of a user that one identity opened.
     ///
@@ -217,12 +288,23 @@ extension PostgresConnection {
         at moment: Int64?,
         schema: String
     ) async throws(PostgresError) {
+        try await markEnded(
+            """
+            select federation.identity_hash(i.provider, i.app, i.subject)
+            from (\(identities)) i (provider, app, subject)
+            """,
+            at: moment,
+            schema: schema
+        )
+    }
+
+    /// Refuses the credentials, issued until a time, of the identities or sessions at a provider with the given hashes.
+    func markEnded(_ hashes: Statement, at moment: Int64?, schema: String) async throws(PostgresError) {
         _ = try await query(
             """
             insert into \(identifier: schema).single_use as s (kind, hash, created, expires)
-            select 'ended', federation.identity_hash(i.provider, i.app, i.subject), ended.moment, ended.moment + interval '2 hours'
-            from (\(identities)) i (provider, app, subject),
-                (select least(now(), \(bind: .moment(moment))) as moment) ended
+            select 'ended', h.hash, ended.moment, ended.moment + interval '2 hours'
+            from (\(hashes)) h (hash), (select least(now(), \(bind: .moment(moment))) as moment) ended
             where ended.moment > now() - interval '2 hours'
             on conflict (kind, hash) do update set created = excluded.created, expires = excluded.expires
             where s.created < excluded.created

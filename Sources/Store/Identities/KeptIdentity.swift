@@ -29,6 +29,17 @@ package struct KeptIdentity: Sendable {
         self.isDisabled = isDisabled
     }
 
+    /// Returns the identity with another token in place of its own.
+    package func with(_ token: EncryptedToken) -> KeptIdentity {
+        KeptIdentity(
+            key: key,
+            token: token,
+            checkedAt: checkedAt,
+            refreshedAt: refreshedAt,
+            isDisabled: isDisabled
+        )
+    }
+
     package var app: ProviderAppID { key.app }
     package var subject: Subject { key.subject }
 

@@ -24,6 +24,10 @@ package struct ImportRow: Sendable {
     package var hasHash = false
     package var identities: [(key: IdentityKey, created: Int64?)] = []
     package var roles: [String] = []
+    /// The id of the user for clients of Firebase; nil if the file has none.
+    package var uid: FirebaseUID?
+    /// The custom claims of the user's ID tokens; nil if the file has none.
+    package var claims: CustomClaims?
 
     package init(record: Int, line: Int, objectID: ObjectID) {
         self.record = record
@@ -49,8 +53,8 @@ package struct RecordFinding: Sendable, Equatable {
 
 /// Records of a file that are processed together: all of them, or none.
 ///
-/// No two rows share an id, a login name or an identity. So only a row in the database, never another row of the batch,
-/// can have taken one of these values.
+/// No two rows share an id, a uid, a login name or an identity. So only a row in the database can have taken one of
+/// these values, never another row of the batch.
 package struct ImportBatch: Sendable {
     /// The number of records of the file that precede this batch.
     package let before: Int

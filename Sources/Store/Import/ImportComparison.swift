@@ -146,6 +146,8 @@ private enum ComparisonStatement {
                     select from \(schema).user_roles w where w.object_id = r.object_id and w.role = role collate "C"))
                 """
             ),
+            ("firebaseUid", "r.uid is not null and f.uid is distinct from r.uid"),
+            ("firebaseClaims", "r.claims is not null and f.claims is distinct from r.claims"),
         ]
         for (offset, property) in application.properties.enumerated() {
             let column = "u.\(quoted(property.name.text))::\(property.type.sqlType)"
@@ -175,6 +177,9 @@ private enum ComparisonStatement {
             left join lateral (
                 select * from \(unsafeRaw: schema).users u where u.object_id = r.object_id limit 1
             ) u on true
+            left join lateral (
+                select uid, claims from \(unsafeRaw: schema).firebase_users f where f.object_id = r.object_id limit 1
+            ) f on true
             order by r.record
             """
     }

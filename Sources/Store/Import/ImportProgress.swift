@@ -219,7 +219,7 @@ extension Store {
                     "select federation.users_table(\(application.schema))::text"
                 )
                 let schema = Statement.quoted(identifier: application.schema)
-                let others = ["identities", "passwords", "user_roles"].map { "\(schema).\($0)" }
+                let others = ["identities", "passwords", "user_roles", "firebase_users"].map { "\(schema).\($0)" }
                 for table in try table.all(String.self) + others {
                     try await connection.execute(script: "analyze \(table)")
                 }

@@ -5,7 +5,8 @@ import Postgres
 extension Store {
     /// Imports users of another system in short transactions, and refuses the records that cannot be imported.
     ///
-    /// A user who already exists stays unchanged. A record is refused if another user has its login name or identity.
+    /// An existing user stays unchanged, but gets the record's uid and custom claims as far as `insertionOfUIDs`
+    /// allows. A record is refused if another user has its login name, identity or uid.
     ///
     /// The progress is stored in the same transaction as the users. So each record is imported only once, even if the
     /// process dies. A row that breaks a rule of the tables makes its batch fail. Then the halves of the batch are
@@ -36,6 +37,7 @@ extension Store {
                     let inserted = try await connection.query(Self.insertion(lacking: lacking, in: application))
                     imported += inserted.affectedRows ?? 0
                 }
+                _ = try await connection.query(Self.insertionOfUIDs(in: application))
                 let outcome = try await connection.outcome(of: batch, imported: imported)
                 try await connection.advance(key, over: batch, outcome)
                 return outcome
@@ -148,7 +150,7 @@ extension Store {
             ("email_verified", "boolean"), ("social_account", "text"), ("created", "timestamptz"),
             ("updated", "timestamptz"), ("last_login", "timestamptz"), ("locale", "text"), ("dynamic", "jsonb"),
             ("login", #"text collate "C""#), ("hash", "bytea"), ("hash_key_id", "text"), ("roles", "text[]"),
-            ("lacks", "text[]"),
+            ("lacks", "text[]"), ("uid", #"text collate "C""#), ("uid_id", "uuid"), ("claims", "text"),
         ] + application.properties.enumerated().map { ("p\($0.offset)", $0.element.type.sqlType) }
     }
 
@@ -236,6 +238,21 @@ extension Store {
             update import_rows r set verdict = 'imported' from fresh
             where r.object_id = fresh.object_id and r.verdict is null
             """
+    }
+}
+
+extension Store {
+    /// Returns the statement that writes the uids and custom claims of imported users, and of existing users without
+    /// them.
+    ///
+    /// An existing user keeps a uid and claims: clients know the uid, and an operator may have changed the claims.
+    fileprivate static func insertionOfUIDs(in application: Application) -> Statement {
+        """
+        insert into \(identifier: application.schema).firebase_users as f (object_id, uid, claims)
+        select object_id, uid, claims from import_rows
+        where verdict in ('imported', 'existing') and num_nonnulls(uid, claims) > 0
+        on conflict (object_id) do update set uid = excluded.uid where f.uid is null and excluded.uid is not null
+        """
     }
 }
 
@@ -332,6 +349,24 @@ extension PostgresConnection {
             )
             """
         )
+        // Clients of Firebase know a user by the uid, or by the object id. So no uid may be another user's object id.
+        _ = try await query(
+            """
+            update import_rows r set verdict = 'uidTaken'
+            where (r.verdict is null or r.verdict = 'existing') and (
+                (
+                    select f.object_id <> r.object_id from \(unsafeRaw: schema).firebase_users f
+                    where f.uid = r.uid limit 1
+                )
+                or r.uid_id <> r.object_id
+                    and (select true from \(unsafeRaw: schema).users u where u.object_id = r.uid_id limit 1)
+                or r.verdict is null and (
+                    select true from \(unsafeRaw: schema).firebase_users f
+                    where f.uid = upper(r.object_id::text) collate "C" limit 1
+                )
+            )
+            """
+        )
     }
 
     /// Returns the outcome of records, from the verdicts on the rows of a temporary table.
@@ -389,6 +424,7 @@ extension PostgresConnection {
         switch verdict {
         case "loginTaken"?: ("loginTaken", "another user logs in with its login already")
         case "identityTaken"?: ("identityTaken", "another user has one of its identities already")
+        case "uidTaken"?: ("uidTaken", "another user has its uid already")
         case "identityBanned"?:
             (
                 "identityBanned",
@@ -470,6 +506,9 @@ extension ImportRow {
             .bool(emailVerified), .text(socialAccount ?? Store.ownAccount), .time(created), .time(updated),
             .time(lastLogin), Bind(given.locale?.value), .json(dynamic), Bind(password?.login),
             Bind(password?.hash.bytes), Bind(password?.hash.keyID), .texts(roles), .texts(lacking),
+            // A uid that is the user's own object id needs no row.
+            Bind(uid?.objectID == objectID ? nil : uid?.text), Bind(uid?.objectID),
+            Bind(claims?.text),
         ]
         for property in application.properties {
             guard case .value(let value)? = given.given(property.name) else {

@@ -3,8 +3,8 @@ import Postgres
 
 /// What a provider reported about a token that it found valid.
 package struct TokenStanding: Sendable {
-    /// The permissions of the token.
-    package let scopes: [String]
+    /// The permissions of the token; nil if the provider does not list them, so that they stay as they are.
+    package let scopes: [String]?
     /// The expiry of the app's access to the user's data, in Unix seconds; nil if there is none or it is unknown.
     package let dataAccessExpiresAt: Int64?
     /// The expiry of the token, in Unix seconds; nil if there is none or it is unknown.
@@ -15,7 +15,7 @@ package struct TokenStanding: Sendable {
     package let nextCheckSeconds: Int64?
 
     package init(
-        scopes: [String],
+        scopes: [String]?,
         dataAccessExpiresAt: Int64?,
         expiresAt: Int64?,
         replacement: EncryptedToken? = nil,
@@ -31,14 +31,14 @@ package struct TokenStanding: Sendable {
     /// Returns the SQL assignments that store the provider's report in the identity's row, aliased `i`.
     static func assignments<Input>(_ standing: @escaping @Sendable (Input) -> TokenStanding) -> SQL<Input> {
         typealias Value = Parameter<Input>
-        let scopes = Value("scopes") { .texts(standing($0).scopes) }
+        let scopes = Value("scopes", of: { standing($0).scopes })
         let dataAccessExpires = Value("data_access_expires") { .moment(standing($0).dataAccessExpiresAt) }
         let expires = Value("token_expires") { .moment(standing($0).expiresAt) }
         let token = Value("new_token", of: { standing($0).replacement?.secret.bytes })
         let keyID = Value("new_token_key_id", of: { standing($0).replacement?.secret.keyID })
         let seconds = Value("next_check_seconds", of: { standing($0).nextCheckSeconds.map { Double($0) } })
         return """
-            granted_scopes = \(scopes), data_access_expires = \(dataAccessExpires), token_expires = \(expires),
+            granted_scopes = coalesce(\(scopes), i.granted_scopes), data_access_expires = \(dataAccessExpires), token_expires = \(expires),
             token = coalesce(\(token), i.token), token_key_id = coalesce(\(keyID), i.token_key_id), checked = now(),
             check_due = now() + coalesce(make_interval(secs => \(seconds)), interval '23 hours' + random() * interval '1 hour')
             """

@@ -79,13 +79,69 @@ extension Store {
             select e.object_id, e.other_user, e.email, e.login, e.only_confirms
             from \(identifier: application.schema).email_proofs e
             where \(Self.counts(tokenHash, purpose)) and (
-                select u.user_status <> 'DISABLED' and (e.purpose in ('reversal', 'mergeReversal') or u.email = e.email)
+                select u.user_status <> 'DISABLED' and (
+                    e.purpose in ('reversal', 'mergeReversal', 'newAddress') or u.email = e.email
+                )
                 from \(identifier: application.schema).users u where u.object_id = e.object_id
             )
             """,
             of: application
         )
         return try result.first(into: EmailToken.init)
+    }
+
+    /// Returns the purpose and the addresses of a valid link, without using it up.
+    ///
+    /// - Parameters:
+    ///   - tokenHash: SHA-256 of the link's token.
+    ///   - purposes: The purposes that the link may have.
+    ///   - application: The application of the user.
+    /// - Returns: The purpose, the address to which the link was mailed, and the user's address; nil when no such link
+    ///   is valid.
+    /// - Throws: `store_unavailable` and similar failures.
+    package func mailedLink(
+        tokenHash: [UInt8],
+        among purposes: [EmailTokenPurpose],
+        of application: Application
+    ) async throws(Failure) -> (purpose: EmailTokenPurpose, email: String, present: String?)? {
+        let result = try await query(
+            """
+            select e.purpose, e.email, u.email
+            from \(identifier: application.schema).email_proofs e
+            join \(identifier: application.schema).users u using (object_id)
+            where e.token_hash = \(tokenHash) and e.purpose = any(\(purposes.map(\.rawValue))) and e.expires > now()
+                and u.user_status <> 'DISABLED' and (e.purpose = 'newAddress' or u.email = e.email)
+            """,
+            of: application
+        )
+        return try result.first(String.self, String.self, String?.self).flatMap { purpose, email, present in
+            EmailTokenPurpose(rawValue: purpose).map { ($0, email, present) }
+        }
+    }
+
+    /// Returns whether a user's password has changed since a time, or an administrator has ended the user's sessions.
+    ///
+    /// - Parameters:
+    ///   - user: The user.
+    ///   - seconds: Unix seconds. Events within this second do not count.
+    ///   - application: The application of the user.
+    /// - Returns: Whether either has happened.
+    /// - Throws: `store_unavailable` and similar failures.
+    package func hasChangedAccess(
+        of user: ObjectID,
+        since seconds: Int64,
+        in application: Application
+    ) async throws(Failure) -> Bool {
+        let moment = Timestamp(milliseconds: (seconds + 1) * 1000)
+        let result = try await query(
+            """
+            select from \(identifier: application.schema).passwords p
+            left join \(identifier: application.schema).firebase_users f using (object_id)
+            where p.object_id = \(user.uuid) and (p.changed >= \(moment) or f.valid_since >= \(moment))
+            """,
+            of: application
+        )
+        return result.count == 1
     }
 
     /// Returns whether a user has identities of providers.

@@ -5,12 +5,17 @@ import Postgres
 /// A session to open for a user who logs in without a provider: by a password, a passkey or a server's request.
 package struct SessionOpening: Sendable {
     package enum Grounds: Sendable {
-        /// A password, with the encrypted stored hash against which it was verified.
+        /// A password, with the encrypted stored hash against which it was verified. The login name must not have
+        /// changed since, either.
         case password(EncryptedSecret)
         /// A passkey, which is also the second factor.
         case passkey
         /// The request of a server of the application: the user has presented no credential.
         case server
+        /// A token that a server of the application has signed for the user.
+        ///
+        /// The session's tokens have the claims, a JSON text, if there are any.
+        case serverToken(claims: String?)
     }
 
     package let user: ObjectID
@@ -171,7 +176,7 @@ private struct SessionOpeningText {
         return """
             verified as (
                 select u.object_id, u.user_status from \(schema).users u join \(schema).passwords p using (object_id)
-                where u.object_id = \(Self.user) and p.hash = \(Self.hash)
+                where u.object_id = \(Self.user) and p.hash = \(Self.hash) and p.login = \(Self.login)
                 for no key update of u, p
             )
             """
@@ -189,7 +194,7 @@ private struct SessionOpeningText {
     }
 
     private var session: SQL<SessionOpening> {
-        let shown = factor?.sessionColumns ?? []
+        let shown = (factor?.sessionColumns ?? []) + grounds.sessionColumns
         let names = shown.map { ", \($0.name)" as SQL<SessionOpening> }.joined(separator: "")
         let values = shown.map { ", \($0.value)" as SQL<SessionOpening> }.joined(separator: "")
         let settings = application.settings
@@ -214,6 +219,10 @@ private struct SessionOpeningText {
     private static let tokenHash = Value("token_hash") { .bytes($0.tokenHash) }
     private static let previous = Value("previous_token_hash", of: \.previousTokenHash)
     private static let login = Value("login") { .text($0.login) }
+    static let claims = Parameter<SessionOpening>("claims", as: "text") {
+        guard case .serverToken(let claims?) = $0.grounds else { return .null(.text) }
+        return .text(claims)
+    }
     private static let hash = Value("verified_hash", as: "bytea") {
         guard case .password(let hash) = $0.grounds else { return .null(.bytes) }
         return .bytes(hash.bytes)
@@ -223,21 +232,33 @@ private struct SessionOpeningText {
 extension SessionOpening.Grounds {
     fileprivate var provider: String {
         switch self {
-        case .password, .server: ProviderName.password.text
+        case .password, .server, .serverToken: ProviderName.password.text
         case .passkey: FactorKind.passkey.rawValue
         }
     }
 
+    /// Whether a server names the user, and the user presents no credential.
+    private var areOfServer: Bool {
+        switch self {
+        case .password, .passkey: false
+        case .server, .serverToken: true
+        }
+    }
+
     /// Whether the login asks for a second factor; a login by a server does not.
-    fileprivate var asksForFactor: Bool {
-        if case .server = self { false } else { true }
+    fileprivate var asksForFactor: Bool { !areOfServer }
+
+    /// The columns of a session that only some grounds fill, with their values.
+    fileprivate var sessionColumns: [(name: SQL<SessionOpening>, value: SQL<SessionOpening>)] {
+        guard case .serverToken = self else { return [] }
+        return [("claims", "\(SessionOpeningText.claims)")]
     }
 
     /// The SQL of the time at which the user authenticated for the new session.
     ///
     /// For a server's request the time is long ago, since no credential was presented.
     fileprivate var proved: SQL<SessionOpening> {
-        if case .server = self { "to_timestamp(0)" } else { "now()" }
+        areOfServer ? "to_timestamp(0)" : "now()"
     }
 }
 

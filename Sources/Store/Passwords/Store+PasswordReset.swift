@@ -37,7 +37,7 @@ extension Store {
         showing factor: FactorProof?,
         in application: Application
     ) async throws(Failure) -> [KeptIdentity]? {
-        let (schema, user) = (application.schema, password.objectID)
+        let user = password.objectID
         return try await transaction(of: application) { connection -> [KeptIdentity]? in
             let used = try await connection.query(
                 """
@@ -47,16 +47,57 @@ extension Store {
             )
             guard used.count == 1 else { return nil }
             try await connection.takeFactor(factor, of: user, at: nil, in: application)
-            guard try await !connection.canBeTakenBack(user, butBy: email, schema: schema) else {
-                throw Failure.contested
-            }
-            try await connection.startAnew(by: password, forgetting: attemptKey, in: application)
-            guard !keepsIdentities else { return [] }
-            let kept = try await connection.keptIdentities(of: user, schema: schema)
-            _ = try await connection.query(
-                "delete from \(identifier: schema).identities where object_id = \(user.uuid)"
+            return try await connection.takeOver(
+                by: password,
+                at: email,
+                keepingIdentities: keepsIdentities,
+                forgetting: attemptKey,
+                in: application
             )
-            return kept
+        }
+    }
+
+    /// Gives an account whose address was not confirmed to the reader of that address, in one transaction.
+    ///
+    /// Somebody else may have made the account. So it loses its password, its identities and its sessions, and its
+    /// address is confirmed.
+    ///
+    /// - Parameters:
+    ///   - password: The value that replaces the password.
+    ///   - email: The address of the account, as it is stored.
+    ///   - attemptKey: The key of the login name's failed attempts, which are deleted.
+    ///   - application: The application of the user.
+    /// - Returns: The removed identities with their stored tokens. Nil if the address has been confirmed or changed
+    ///   meanwhile, or the user is disabled or has a second factor.
+    /// - Throws: `conflict` while a reversal link to another address can still recover the account,
+    ///   `store_unavailable` and similar failures. Nothing is written then.
+    package func takeOver(
+        by password: StoredPassword,
+        at email: String,
+        forgetting attemptKey: [UInt8],
+        in application: Application
+    ) async throws(Failure) -> [KeptIdentity]? {
+        let (schema, user) = (application.schema, password.objectID)
+        return try await transaction(of: application) { connection -> [KeptIdentity]? in
+            let confirmed = try await connection.query(
+                """
+                update \(identifier: schema).users u set email_verified = true, user_status = 'ENABLED'
+                where u.object_id = \(user.uuid) and u.email = \(email) and not u.email_verified
+                    and u.user_status in ('ENABLED', 'EMAIL_CONFIRMATION_PENDING')
+                    and not exists (
+                        select from \(identifier: schema).factors f
+                        where f.object_id = u.object_id and f.removed is null
+                    )
+                """
+            )
+            guard confirmed.affectedRows == 1 else { return nil }
+            return try await connection.takeOver(
+                by: password,
+                at: email,
+                keepingIdentities: false,
+                forgetting: attemptKey,
+                in: application
+            )
         }
     }
 
@@ -77,16 +118,48 @@ extension Store {
         verifiedHash: EncryptedSecret?,
         in application: Application
     ) async throws(Failure) -> ObjectID? {
-        let result = try await query(
-            """
-            with \(Self.taking(tokenHash, .confirmation, of: application, if: """
+        try await confirmEmail(
+            byLink: tokenHash,
+            for: .confirmation,
+            if: """
                 not exists (
                     select from \(identifier: application.schema).passwords p
                     where p.object_id = u.object_id and p.hash is distinct from \(verifiedHash?.bytes)
                 )
-                """)), links as (
+                """,
+            in: application
+        )
+    }
+
+    /// Confirms the e-mail address of the user who requested a mailed link, by the link alone.
+    ///
+    /// A user whose registration is not confirmed yet stays unconfirmed: that confirmation needs the password.
+    ///
+    /// - Returns: The user; nil when the link was invalid.
+    /// - Throws: `store_unavailable` and similar failures.
+    package func verifyEmail(
+        byLink tokenHash: [UInt8],
+        in application: Application
+    ) async throws(Failure) -> ObjectID? {
+        try await confirmEmail(
+            byLink: tokenHash,
+            for: .verification,
+            if: "u.user_status = 'ENABLED'",
+            in: application
+        )
+    }
+
+    private func confirmEmail(
+        byLink tokenHash: [UInt8],
+        for purpose: EmailTokenPurpose,
+        if condition: Statement,
+        in application: Application
+    ) async throws(Failure) -> ObjectID? {
+        let result = try await query(
+            """
+            with \(Self.taking(tokenHash, purpose, of: application, if: condition)), links as (
                 delete from \(identifier: application.schema).email_proofs
-                where object_id = (select used.object_id from used) and purpose = 'confirmation'
+                where object_id = (select used.object_id from used) and purpose = \(purpose.rawValue)
                     and token_hash <> \(tokenHash)
             )
             select object_id from used
@@ -98,6 +171,28 @@ extension Store {
 }
 
 extension PostgresConnection {
+    /// Gives an account to the reader of its address: sets the password, and ends all other access.
+    ///
+    /// The user's row must be locked, and the address confirmed.
+    ///
+    /// - Returns: The removed identities with their stored tokens.
+    /// - Throws: `conflict` while a reversal link to another address can still recover the account.
+    fileprivate func takeOver(
+        by password: StoredPassword,
+        at email: String,
+        keepingIdentities keepsIdentities: Bool,
+        forgetting attemptKey: [UInt8],
+        in application: Application
+    ) async throws -> [KeptIdentity] {
+        let (schema, user) = (application.schema, password.objectID)
+        guard try await !canBeTakenBack(user, butBy: email, schema: schema) else { throw Failure.contested }
+        try await startAnew(by: password, forgetting: attemptKey, in: application)
+        guard !keepsIdentities else { return [] }
+        let kept = try await keptIdentities(of: user, schema: schema)
+        _ = try await query("delete from \(identifier: schema).identities where object_id = \(user.uuid)")
+        return kept
+    }
+
     /// Sets the password of a user, and ends all access that the former password may have given.
     ///
     /// The user's row must be locked. If the identity property is empty, the login name is written to it. Sessions,

@@ -283,11 +283,12 @@ extension Store {
             _ = try await connection.query(
                 """
                 insert into \(identifier: application.schema).sessions (
-                    token_hash, object_id, expires, provider, provider_app, subject, proved, factor_kind, factor_proved,
-                    beside
+                    token_hash, object_id, expires, provider, provider_app, subject, provider_session, proved,
+                    factor_kind, factor_proved, beside
                 )
                 select \(tokenHash), object_id, least(expires, now() + make_interval(secs => \(seconds))), provider,
-                    provider_app, subject, proved, factor_kind, factor_proved, coalesce(beside, token_hash)
+                    provider_app, subject, provider_session, proved, factor_kind, factor_proved,
+                    coalesce(beside, token_hash)
                 from \(identifier: application.schema).sessions where token_hash = \(former)
                 """
             )

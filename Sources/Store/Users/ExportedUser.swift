@@ -11,6 +11,10 @@ package struct ExportedUser: Sendable {
     /// The encrypted hash of the password; nil without a password, and if the export leaves hashes out.
     package let passwordHash: EncryptedSecret?
     package let roles: [String]
+    /// The id of the user for clients of Firebase; nil if it is the object id.
+    package let uid: String?
+    /// The custom claims of the user's ID tokens, as the text of a JSON object; nil for none.
+    package let claims: String?
     /// The identities in the order of their creation; empty if the export leaves identities out.
     package let identities: [Identity]
 
@@ -45,8 +49,9 @@ extension Store {
                         order by i.created, i.provider, i.provider_app, i.subject)
                     from \(identifier: schema).identities i where i.object_id = u.object_id
                 ) end,
-                \(unsafeRaw: columns.list(of: "u"))
+                f.uid, f.claims, \(unsafeRaw: columns.list(of: "u"))
             from \(identifier: schema).users u left join \(identifier: schema).passwords p using (object_id)
+                left join \(identifier: schema).firebase_users f using (object_id)
             """
         if let after { question.append("where u.object_id > \(after.uuid)") }
         question.append("order by u.object_id limit")
@@ -73,6 +78,8 @@ extension ExportedUser {
         passwordHash = try row.next()
         roles = try row.next()
         identities = (try row.next(JSONValue?.self)?.array ?? []).compactMap(Identity.init)
+        uid = try row.next()
+        claims = try row.next()
         user = try columns.user(in: &row)
     }
 }

@@ -34,7 +34,7 @@ extension Store {
                 )
                 let claimed = try await connection.query(write.password.claim(in: application))
                 guard claimed.affectedRows == 1 else { return nil }
-                var assignments = UserAssignments(write.given)
+                var assignments = UserAssignments(write.given, confirmingAddress: write.confirmsAddress)
                 assignments.set("user_status", to: "\(write.status.rawValue)")
                 // A user who has registered has not logged in yet.
                 assignments.set("last_login", to: "null")

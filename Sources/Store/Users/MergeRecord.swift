@@ -31,6 +31,11 @@ struct MergeRecord: Sendable {
     var links: String?
     /// The users who had been merged into the merged user.
     var merged: [ObjectID] = []
+    /// The merged user's uid for clients of Firebase, and custom claims.
+    var uid: String?
+    var claims: String?
+    /// Whether the survivor got the uid, and the claims.
+    var takes = (uid: false, claims: false)
 
     init(row: String, before: String, changed: [String], password: Password?) {
         self.row = row
@@ -46,6 +51,7 @@ extension MergeRecord {
         static let (login, hash, passwordChanged) = ("login", "hash", "passwordChanged")
         static let (identities, factors, roles, addedRoles) = ("identities", "factors", "roles", "addedRoles")
         static let (invitations, merged, links) = ("invitations", "merged", "links")
+        static let (uid, claims, takesUID, takesClaims) = ("uid", "claims", "takesUid", "takesClaims")
     }
 
     /// The identities as JSON text: a list of lists.
@@ -63,6 +69,10 @@ extension MergeRecord {
             Key.addedRoles: list(addedRoles), Key.invitations: list(invitations), Key.merged: list(merged),
         ]
         if let links { object.append(Key.links, .string(links)) }
+        if let uid { object.append(Key.uid, .string(uid)) }
+        if let claims { object.append(Key.claims, .string(claims)) }
+        if takes.uid { object.append(Key.takesUID, .bool(true)) }
+        if takes.claims { object.append(Key.takesClaims, .bool(true)) }
         if let password {
             object.append(Key.login, .string(password.login))
             object.append(Key.hash, .string(password.hash.reveal()))
@@ -94,6 +104,8 @@ extension MergeRecord {
         invitations = ids(Key.invitations)
         merged = ids(Key.merged)
         links = object[Key.links]?.string
+        (uid, claims) = (object[Key.uid]?.string, object[Key.claims]?.string)
+        takes = (object[Key.takesUID]?.bool == true, object[Key.takesClaims]?.bool == true)
     }
 }
 

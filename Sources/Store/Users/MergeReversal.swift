@@ -24,10 +24,11 @@ package struct UndoneMerge: Sendable {
 extension Store {
     /// Undoes a merge of two users, in one transaction.
     ///
-    /// The merged user exists again, with its row from before the merge, and with its password, which may have been
-    /// changed since. The user's identities go back, even unlinked ones. Second factors, roles and invitations go back
-    /// as far as the survivor still has them. Properties of the survivor are as before the merge unless they have
-    /// changed since. All sessions of the survivor end, and the links that undo this merge are used up.
+    /// The merged user exists again, with its row from before the merge, its uid and custom claims, and its password,
+    /// which may have been changed since. The user's identities go back, even unlinked ones. Second factors, roles and
+    /// invitations go back as far as the survivor still has them. Properties of the survivor are as before the merge
+    /// unless they have changed since. All sessions of the survivor end, and the links that undo this merge are used
+    /// up.
     ///
     /// The link of a disabled user is invalid. If an operator undoes the merge, both users are disabled then.
     ///
@@ -147,6 +148,7 @@ private struct MergeReversalWork: Sendable {
             )
         }
         let hasPassword = try await restorePassword(current, on: connection)
+        try await restoreUID(on: connection)
         try await restoreRemovedIdentities(on: connection)
         for identity in record.identities {
             _ = try await connection.query(
@@ -284,6 +286,31 @@ private struct MergeReversalWork: Sendable {
             """
         )
         return restored.affectedRows == 1
+    }
+
+    /// Gives the merged user's uid and custom claims back.
+    ///
+    /// The survivor loses the values that the merge gave it, unless they have changed since.
+    private func restoreUID(on connection: PostgresConnection) async throws(PostgresError) {
+        guard record.uid != nil || record.claims != nil else { return }
+        _ = try await connection.query(
+            """
+            update \(identifier: schema).firebase_users
+            set uid = case when not \(record.takes.uid) or uid is distinct from \(record.uid) then uid end,
+                claims = case
+                    when not \(record.takes.claims) or claims is distinct from \(record.claims) then claims
+                end
+            where object_id = \(survivor.uuid)
+            """
+        )
+        _ = try await connection.query(
+            """
+            insert into \(identifier: schema).firebase_users (object_id, uid, claims)
+            select \(merged.uuid)::uuid, case when not exists (
+                select from \(identifier: schema).firebase_users where uid = \(record.uid)
+            ) then \(record.uid) end, \(record.claims)
+            """
+        )
     }
 
     /// Restores identities that were unlinked from the survivor since the merge, unless another user has them.

@@ -10,17 +10,21 @@ package struct RegistrationWrite: Sendable {
     package let given: GivenProperties
     /// The invitation that a new user presents; nil if invitations do not matter.
     package let invitation: InvitationClaim?
+    /// Whether the user has shown access to the mailbox of the given e-mail address.
+    package let confirmsAddress: Bool
 
     package init(
         password: StoredPassword,
         status: UserStatus,
         given: GivenProperties,
-        invitation: InvitationClaim? = nil
+        invitation: InvitationClaim? = nil,
+        confirmsAddress: Bool = false
     ) {
         self.password = password
         self.status = status
         self.given = given
         self.invitation = invitation
+        self.confirmsAddress = confirmsAddress
     }
 }
 
@@ -33,6 +37,10 @@ package struct NewUser: Sendable {
     package let given: GivenProperties
     /// Roles of the application to give to the user.
     package var roles: [String] = []
+    /// Whether the given e-mail address counts as confirmed.
+    package var confirmsAddress = false
+    /// The uid of the user for Firebase's clients; nil if it is the object id.
+    package var uid: String?
 
     package init(id: ObjectID, password: StoredPassword?, status: UserStatus, given: GivenProperties) {
         self.id = id
@@ -59,16 +67,14 @@ extension Store {
     ) async throws(Failure) -> StatementOutcome<User?> {
         try write.given.dynamic.checkDynamicSize()
         let columns = UserColumns(application: application)
-        let insertion = Self.insertion(
-            of: NewUser(
-                id: write.password.objectID,
-                password: write.password,
-                status: write.status,
-                given: write.given
-            ),
-            columns,
-            application
+        var new = NewUser(
+            id: write.password.objectID,
+            password: write.password,
+            status: write.status,
+            given: write.given
         )
+        new.confirmsAddress = write.confirmsAddress
+        let insertion = Self.insertion(of: new, columns, application)
         guard application.asksForInvitation(write.invitation) else {
             return try await onlyUser(by: insertion, columns, of: application)
         }
@@ -126,6 +132,11 @@ extension Store {
                             guard let made = try inserted.first(by: columns.user) else {
                                 throw Failure.loginTaken(at: position)
                             }
+                            if let uid = user.uid,
+                                try await !connection.give(uid, to: user.id, schema: application.schema)
+                            {
+                                throw Failure.uidTaken
+                            }
                             for role in user.roles {
                                 _ = try await connection.query(
                                     """
@@ -170,6 +181,8 @@ extension Store {
         _ application: Application
     ) -> Statement {
         let inserted = InsertedColumns(user.given)
+        let confirmed: (name: Statement, value: Statement) =
+            user.confirmsAddress ? (", email_verified", ", true") : ("", "")
         let claimed: Statement =
             user.password.map { "\($0.claim(in: application)) returning object_id" }
             ?? "select \(user.id.uuid) as object_id"
@@ -178,9 +191,9 @@ extension Store {
                 \(claimed)
             )
             insert into \(identifier: application.schema).users as u
-                (object_id, user_status, social_account, locale, dynamic\(inserted.names))
+                (object_id, user_status, social_account, locale, dynamic\(inserted.names)\(confirmed.name))
             select object_id, \(user.status.rawValue), \(Self.ownAccount), \(user.given.locale?.value),
-                \(user.given.presentDynamic)\(inserted.values)
+                \(user.given.presentDynamic)\(inserted.values)\(confirmed.value)
             from claimed
             returning \(unsafeRaw: columns.list(of: "u"))
             """
@@ -256,6 +269,9 @@ extension StoredPassword {
 }
 
 extension Failure {
+    /// The failure for a uid that another user has.
+    package static let uidTaken = Failure(.conflict, "Another user already has this uid.")
+
     fileprivate static func loginTaken(at position: Int) -> Failure {
         Failure(
             .loginTaken,

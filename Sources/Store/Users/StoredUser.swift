@@ -11,6 +11,10 @@ package struct StoredUser: Sendable {
     /// The roles that were given to the user, in the order of their names, including roles that the application no
     /// longer has.
     package let roles: [String]
+    /// The id of the user for clients of Firebase; nil if it is the object id.
+    package let uid: String?
+    /// The custom claims of the user's ID tokens, as the text of a JSON object; nil for none.
+    package let claims: String?
     /// The unexpired sessions, the newest first, at most 1,000.
     package var sessions: [Session]
     /// The second factors that have not been removed, the oldest first.

@@ -6,17 +6,21 @@ import Postgres
 ///
 /// If any value changes, `updated` becomes the present time.
 ///
-/// A changed e-mail address becomes unverified.
+/// A changed e-mail address becomes unverified, unless the statement confirms the given address.
 struct UserAssignments {
     private var sets = Statement(sql: "")
     private var watched: [(column: String, value: Statement)] = []
 
-    init(_ given: GivenProperties) {
+    init(_ given: GivenProperties, confirmingAddress confirmsAddress: Bool = false) {
         for (property, value) in given.values {
             let bind = value?.bind ?? .null(property.type.nullType)
             set(property.name.text, to: "\(bind: bind)")
             if property.name == .email {
-                sets.append("email_verified = u.email_verified and u.email is not distinct from \(bind: bind),")
+                sets.append(
+                    confirmsAddress
+                        ? "email_verified = true,"
+                        : "email_verified = u.email_verified and u.email is not distinct from \(bind: bind),"
+                )
             }
         }
         if let locale = given.locale { set("locale", to: "\(locale.value)") }

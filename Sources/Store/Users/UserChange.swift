@@ -21,6 +21,8 @@ package enum UserChange: Sendable {
     case removeFactors(only: ObjectID?, telling: [Notice])
     case giveRole(String)
     case takeRole(String)
+    /// Makes the changes of a Firebase administrator beyond the record.
+    case setAccount(AccountSettings)
     /// Deletes the user with all dependent rows, and bans the identities of a disabled user by their hashes.
     ///
     /// The notices are sent although the user is deleted.
@@ -126,7 +128,8 @@ private struct UserChangeWork: Sendable {
         _ connection: PostgresConnection
     ) async throws(PostgresError) -> [KeptIdentity] {
         switch change {
-        case .setStatus, .setProperties, .endSessions, .endSession, .removeFactors, .giveRole, .takeRole: return []
+        case .setStatus, .setProperties, .endSessions, .endSession, .removeFactors, .giveRole, .takeRole, .setAccount:
+            return []
         case .unlink(let provider, let app, let subject):
             let identity = IdentityKey(provider: provider, app: app, subject: subject)
             return try await connection.keptIdentities(of: id, schema: schema).filter { $0.key == identity }
@@ -183,6 +186,16 @@ private struct UserChangeWork: Sendable {
                 "delete from \(identifier: schema).user_roles where object_id = \(id.uuid) and role = \(role)"
             )
             return entry("user.role.take", if: taken, from: .string(role))
+        case .setAccount(let settings):
+            let names = try await connection.set(settings, of: id, in: application)
+            guard !names.isEmpty else { return nil }
+            let properties = JSONValue.array(names.map(JSONValue.string))
+            return AuditRecord(
+                "user.update",
+                of: id.description,
+                in: application.id,
+                to: .object(["properties": properties])
+            )
         case .erase(let hash, let notices):
             for notice in notices { _ = try await connection.enqueue(notice, to: nil, of: application) }
             let identities = stored.identities.compactMap(\.key)

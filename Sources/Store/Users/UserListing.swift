@@ -19,6 +19,13 @@ package struct UserListing: Sendable {
     package init() {}
 }
 
+/// A user that a search has found.
+package struct ListedUser: Sendable {
+    package let user: User
+    /// The id of the user for clients of Firebase; nil if it is the object id.
+    package let uid: String?
+}
+
 extension Store {
     /// Returns users in the order of their ids, starting after `after`.
     ///
@@ -29,19 +36,26 @@ extension Store {
         of application: Application,
         after: ObjectID?,
         limit: Int
-    ) async throws(Failure) -> [User] {
+    ) async throws(Failure) -> [ListedUser] {
         let place: Statement = if let after { "u.object_id > \(after.uuid)" } else { "true" }
         var conditions: Statement = "true"
         for condition in search.conditions(schema: application.schema) { conditions.append("and \(condition)") }
         let users: Statement = "\(identifier: application.schema).users u"
         let inOrder: Statement = "order by u.object_id limit"
-        func found(in source: Statement) async throws(Failure) -> [User] {
+        func found(in source: Statement) async throws(Failure) -> [ListedUser] {
             let columns = UserColumns(application: application)
             let list = columns.list(of: "u")
             return try await query(
-                "select \(unsafeRaw: list) from \(source) \(inOrder) \(limit)",
+                """
+                select (select f.uid from \(identifier: application.schema).firebase_users f
+                    where f.object_id = u.object_id), \(unsafeRaw: list)
+                from \(source) \(inOrder) \(limit)
+                """,
                 of: application
-            ).all(by: columns.user)
+            ).all { row throws(PostgresError) in
+                let uid = try row.next(String?.self)
+                return ListedUser(user: try columns.user(in: &row), uid: uid)
+            }
         }
         guard search.name != nil, application.properties.contains(where: { $0.name == .name && $0.indexed }) else {
             return try await found(in: "\(users) where \(place) and \(conditions)")

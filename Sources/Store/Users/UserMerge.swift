@@ -98,8 +98,9 @@ extension Store {
     /// Merges two users into one, in one transaction.
     ///
     /// The survivor gets the identities, second factors, roles and accepted invitations of both, and the properties
-    /// that the rules choose. All sessions of both end, except the one that sent the request; no device stays trusted.
-    /// The merged user's row is deleted, and a record is stored by which the merge can be undone.
+    /// that the rules choose. It keeps its uid for clients of Firebase and its custom claims; a missing value comes
+    /// from the merged user. All sessions of both end, except the session that sent the request; no device stays
+    /// trusted. The merged user's row is deleted, and a record is stored by which the merge can be undone.
     ///
     /// Both rows are locked first, in the order of their ids, and before dependent rows, as in a login. So a
     /// simultaneous login, change or erasure of either user precedes the whole merge, or sees its outcome.
@@ -280,6 +281,7 @@ private struct MergeWork: Sendable {
                 """
             ).first(String?.self) ?? nil
         try await moveOthers(on: connection)
+        try await moveUID(of: pair, for: &record, on: connection)
         _ = try await connection.query("delete from \(identifier: schema).users where object_id = \(merged)")
         record.after = try await update(by: pair.plan, from: row, table, on: connection)
         try await store(record, on: connection)
@@ -379,7 +381,7 @@ private struct MergeWork: Sendable {
     /// The tables of the service itself that refer to users.
     private static let ownTables = [
         "identities", "sessions", "passwords", "email_proofs", "invitations", "removed_identities", "factors",
-        "trusted_devices", "mails", "user_roles", "merged_users",
+        "trusted_devices", "mails", "user_roles", "merged_users", "firebase_users",
     ]
 
     /// Queues the mails to both addresses, for which both users must be as they were when the mails were written.
@@ -473,6 +475,33 @@ private struct MergeWork: Sendable {
         )
     }
 
+    /// Moves the merged user's uid and custom claims to the survivor, as far as the survivor has none.
+    ///
+    /// Operators still see the survivor's object id. So an app's data under the object id can be found when clients
+    /// know the survivor by the uid.
+    private func moveUID(
+        of pair: UserPair,
+        for record: inout MergeRecord,
+        on connection: PostgresConnection
+    ) async throws(PostgresError) {
+        let (survivor, merged) = (pair.survivor, pair.merged)
+        (record.uid, record.claims) = (merged.uid, merged.claims)
+        record.takes = (
+            merged.uid != nil && survivor.uid == nil, merged.claims != nil && survivor.claims == nil
+        )
+        _ = try await connection.query(
+            "delete from \(identifier: schema).firebase_users where object_id = \(merged.user.objectID.uuid)"
+        )
+        guard record.takes.uid || record.takes.claims else { return }
+        _ = try await connection.query(
+            """
+            insert into \(identifier: schema).firebase_users (object_id, uid, claims)
+            values (\(survivor.user.objectID.uuid), \(survivor.uid ?? merged.uid), \(survivor.claims ?? merged.claims))
+            on conflict (object_id) do update set uid = excluded.uid, claims = excluded.claims
+            """
+        )
+    }
+
     /// Writes to the survivor what the plan takes from the merged user's row.
     ///
     /// The merged row is deleted already, so a unique value can move.
@@ -533,6 +562,11 @@ private struct MergeWork: Sendable {
             "taken": .array((pair.plan.taken.map(\.text) + pair.plan.takenDynamic).map(JSONValue.string)),
             "password": .string(pair.plan.password.rawValue),
         ]
+        // After the time for undoing, only this entry has the merged user's uid if the survivor kept its own.
+        if let uid = pair.merged.uid {
+            to.append("uid", .string(uid))
+            to.append("uidTaken", .bool(pair.survivor.uid == nil))
+        }
         var into: JSONObject = ["survivor": .string(merge.survivor.description)]
         if case .operatorsReason(let reason) = merge.proof {
             to.append("reason", .string(reason))

@@ -72,9 +72,11 @@ struct UserReader: Sendable {
                 \(unsafeRaw: Self.milliseconds("f.used"))) order by f.created, f.kind = 'recoveryCode', f.id), '[]')
                 from \(identifier: application.schema).factors f
                 where f.object_id = u.object_id and f.removed is null),
+            c.uid, c.claims,
             \(unsafeRaw: columns.list(of: "u"))
         from \(identifier: application.schema).users u
             left join \(identifier: application.schema).passwords p using (object_id)
+            left join \(identifier: application.schema).firebase_users c using (object_id)
         where u.object_id = \(id.uuid)
         """
     }
@@ -93,6 +95,7 @@ struct UserReader: Sendable {
         let (identities, sessions) = (try row.next(JSONValue.self), try row.next(JSONValue.self))
         let (login, changed) = (try row.next(String?.self), try row.next(Timestamp?.self))
         let (roles, factors) = (try row.next([String].self), try row.next(JSONValue.self))
+        let (uid, claims) = (try row.next(String?.self), try row.next(String?.self))
         return StoredUser(
             user: try columns.user(in: &row),
             identities: (identities.array ?? []).compactMap(Self.identity),
@@ -100,6 +103,8 @@ struct UserReader: Sendable {
                 changed.map { StoredUser.Password(login: login, changed: $0.milliseconds) }
             },
             roles: roles,
+            uid: uid,
+            claims: claims,
             sessions: (sessions.array ?? []).compactMap(Self.session),
             factors: (factors.array ?? []).compactMap(Self.factor)
         )

@@ -8,6 +8,8 @@ package enum RecordWriter: Sendable {
     ///
     /// With `factorWithin`, a user who has a second factor must have verified one within this number of seconds.
     case session([UInt8], factorWithin: Int?)
+    /// The user who has opened a mailed link, which is used up. The value is the SHA-256 hash of the link's token.
+    case mailedLink([UInt8])
     /// Another author, whom the audit log names.
     case other(ChangeAuthor)
 
@@ -25,6 +27,8 @@ package struct UserUpdate: Sendable {
     package let login: LoginChange?
     /// The notices to the former e-mail address; nil if the address does not change, or if no mail can be sent.
     package let announcement: Announcement?
+    /// Whether the user has shown access to the mailbox of the given e-mail address.
+    package let confirmsAddress: Bool
 
     /// A new login name, a new password, or both.
     package struct LoginChange: Sendable {
@@ -42,11 +46,18 @@ package struct UserUpdate: Sendable {
         }
     }
 
-    package init(id: ObjectID, given: GivenProperties, login: LoginChange?, announcement: Announcement? = nil) {
+    package init(
+        id: ObjectID,
+        given: GivenProperties,
+        login: LoginChange?,
+        announcement: Announcement? = nil,
+        confirmsAddress: Bool = false
+    ) {
         self.id = id
         self.given = given
         self.login = login
         self.announcement = announcement
+        self.confirmsAddress = confirmsAddress
     }
 }
 
@@ -62,9 +73,9 @@ extension Store {
     ///   - writer: The author of the change.
     ///   - application: The application of the user.
     /// - Returns: The user after the change.
-    /// - Throws: `session_invalid` when the session has ended meanwhile, `not_found`, `login_taken_by_other`,
-    ///   `conflict` when the password has been changed meanwhile, `property_missing`, `constraint_violation` and
-    ///   similar failures. Nothing is written then.
+    /// - Throws: `session_invalid` when the session has ended meanwhile, `link_invalid`, `not_found`,
+    ///   `login_taken_by_other`, `conflict` when the password has been changed meanwhile, `property_missing`,
+    ///   `constraint_violation` and similar failures. Nothing is written then.
     package func update(
         _ update: UserUpdate,
         by writer: RecordWriter,
@@ -118,6 +129,18 @@ private struct UserUpdateWork: Sendable {
                 owner.id == update.id, owner.status != .disabled
             else { throw Failure.sessionInvalid }
             if let seconds { try owner.requireFactor(within: seconds) }
+        case .mailedLink(let tokenHash):
+            let used = try await connection.query(
+                """
+                with person as (
+                    select u.object_id from \(identifier: schema).users u
+                    where u.object_id = \(update.id.uuid) and u.user_status = 'ENABLED' for no key update
+                )
+                delete from \(identifier: schema).email_proofs e
+                where \(Store.counts(tokenHash, .newAddress)) and e.object_id = (select person.object_id from person)
+                """
+            )
+            guard used.affectedRows == 1 else { throw Failure.linkInvalid }
         case .other:
             let locked = try await connection.query(
                 "select from \(identifier: schema).users where object_id = \(update.id.uuid) for no key update"
@@ -142,7 +165,7 @@ private struct UserUpdateWork: Sendable {
 
     private func write(_ connection: PostgresConnection) async throws -> (user: User, hasNewIdentity: Bool) {
         let columns = UserColumns(application: application)
-        let assignments = UserAssignments(update.given)
+        let assignments = UserAssignments(update.given, confirmingAddress: update.confirmsAddress)
         let former = try await connection.query(
             """
             select email, \(identifier: identity.text) from \(identifier: schema).users

@@ -228,9 +228,8 @@ struct AccountClaimTests {
             visitors.append(try await newcomer(email).visitor)
             tokens.append(try await mails.token(to: email, page: "connect-accounts"))
         }
-        async let first = submit(tokens[0])
-        async let second = submit(tokens[1])
-        #expect(try await [first.status, second.status].sorted() == [200, 400])
+        let statuses = try await atOnce(2) { [tokens] in try await submit(tokens[$0]).status }
+        #expect(statuses.sorted() == [200, 400])
         let users = [
             try await deployment.loggedIn(visitors[0]).objectID, try await deployment.loggedIn(visitors[1]).objectID,
         ]

@@ -275,6 +275,57 @@ struct MergeTests {
         #expect(try await deployment.row(of: young.objectID)?["email"] == rows?["email"])
     }
 
+    /// The users of a merge by their rows in `firebase_users`, and the survivor's row after it.
+    struct UIDs: CustomTestStringConvertible {
+        let kept: String?
+        let other: String?
+        let uid: String
+        let claims: String?
+
+        var testDescription: String { "\(kept ?? "-") and \(other ?? "-")" }
+    }
+
+    private static let uidCases = [
+        UIDs(kept: nil, other: "'u1', null", uid: "u1", claims: nil),
+        UIDs(kept: "null, null", other: "'u1', 'c1'", uid: "u1", claims: "c1"),
+        UIDs(kept: "'u2', null", other: "'u1', 'c1'", uid: "u2", claims: "c1"),
+        UIDs(kept: "'u2', 'c2'", other: "'u1', 'c1'", uid: "u2", claims: "c2"),
+        UIDs(kept: "'u2', 'c2'", other: nil, uid: "u2", claims: "c2"),
+    ]
+
+    private func uid(of user: LoginResult) async throws -> [String?] {
+        let rows = try await deployment.database.psql(
+            "select uid, claims from demo.firebase_users where object_id = '\(user.objectID)'"
+        )
+        return rows.first ?? [nil, nil]
+    }
+
+    @Test(
+        "the survivor keeps its uid and claims for Firebase's clients, or gets the others, until the merge is undone",
+        arguments: uidCases
+    )
+    func uids(expected: UIDs) async throws {
+        let (first, second) = (try await registered("uid"), try await registered("uid"))
+        for (user, values) in [(first, expected.kept), (second, expected.other)] {
+            guard let values else { continue }
+            try await deployment.database.psql(
+                "insert into demo.firebase_users (object_id, uid, claims) values ('\(user.objectID)', \(values))"
+            )
+        }
+        let (before, other) = (try await uid(of: first), try await uid(of: second))
+        let entries = try await deployment.audited {
+            let reply = try await merge(first.objectID, second.objectID)
+            #expect(reply.status == 200, "\(reply.text)")
+        }
+        #expect(try await uid(of: first) == [expected.uid, expected.claims])
+        let record = entries.compactMap { $0["details"]?.object?["to"]?.object }.first { $0["merged"] != nil }
+        #expect(record?["uid"]?.string == other[0], "the audit log keeps the uid that is gone: \(entries)")
+        #expect(try await undo(second.objectID).status == 200)
+        #expect(try await uid(of: first) == before)
+        #expect(try await uid(of: second) == other)
+        try await deployment.database.psql("delete from demo.firebase_users")
+    }
+
     private func undo(_ merged: String, _ body: String = "{\(reason)}") async throws -> HTTPReply {
         try await deployment.admin(.owner).send("POST", "applications/demo/merged/\(merged)/undo", body)
     }

@@ -216,7 +216,7 @@ struct IdentityImportTests {
             ("identity import demo FILE --provider facebook", "name the app by --app"),
             ("identity import demo FILE --provider twitter --app 1", "leave the app out"),
             ("identity import demo FILE --provider facebook --app 77", "no app 77 at facebook, but 1234567890"),
-            ("identity import demo FILE --provider nowhere --app 1", "facebook, oidc, twitter"),
+            ("identity import demo FILE --provider nowhere --app 1", "facebook, oauth2, oidc, twitter"),
             ("identity import demo FILE --provider password --app 1", "password"),
             ("identity import demo FILE --provider facebook --app 1 --from parse", "csv or ndjson"),
             ("identity import other FILE --provider facebook --app 1", "application"),

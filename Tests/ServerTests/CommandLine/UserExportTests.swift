@@ -114,8 +114,10 @@ struct UserExportTests {
         let text = try await ann.succeed("user export demo --format csv --with-identities")
         // Quoting protects cells in spreadsheets that also accept other separators.
         #expect(text.contains(#","a;=1+1;b","#))
-        let names = "objectId,created,updated,lastLogin,userStatus,blUserLocale,emailVerified,login,roles,identities,"
-        #expect(text.hasPrefix(names + "email,name,"))
+        let names =
+            "objectId,created,updated,lastLogin,userStatus,blUserLocale,emailVerified,login,roles,"
+            + "firebaseUid,firebaseClaims,"
+        #expect(text.hasPrefix(names + "identities,email,name,"))
         let rows = try await rows(text)
         let full = try person(id, in: rows)
         #expect(full["city"]?.string == #"'=HYPERLINK("http://canary.example")"#)

@@ -202,7 +202,7 @@ struct ConsoleFactorTests {
         let listed = browser.page.split(separator: "href=\"/console/service/mails/").dropFirst().map {
             String($0.prefix { $0 != "\"" })
         }
-        #expect(listed.count == 34 && listed.contains("passwordReset/de"), "\(listed)")
+        #expect(listed.count == 36 && listed.contains("passwordReset/de"), "\(listed)")
         for mail in listed {
             let reply = try await browser.open("/console/service/mails/\(mail)")
             #expect(reply.status == 200 && reply.text.contains("<pre class=\"mail\">"), "\(mail)")

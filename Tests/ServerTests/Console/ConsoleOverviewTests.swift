@@ -36,15 +36,14 @@ struct ConsoleOverviewTests {
         for hours in ["1", "24", "168"] {
             try await eventually("they are counted") {
                 try await browser.open("/console?hours=\(hours)")
+                // The chart and the table of refusals are read one after the other.
                 return browser.page.contains("<code>mapping_target_not_allowed</code>")
+                    && ["ok", "new", "no"].allSatisfy { browser.page.contains("<path class=\"\($0)\" d=\"M") }
             }
             #expect(browser.page.contains("hours=\(hours)\" aria-current=\"true\""), "\(hours)")
             let times = browser.page.split(separator: "<div class=\"times\">").last?.split(separator: "</div>").first
             #expect(times?.split(separator: "<time").count == 5, "an axis: \(browser.page)")
             #expect(browser.page.contains("<span class=\"most\">"), "another axis")
-            for kind in ["ok", "new", "no"] {
-                #expect(browser.page.contains("<path class=\"\(kind)\" d=\"M"), "\(kind)")
-            }
             #expect(
                 browser.page.contains(
                     "outcome=refused&amp;reason=mapping_target_not_allowed\"><code>mapping_target_not_allowed</code>"

@@ -56,6 +56,19 @@ struct ConsoleSettingsTests {
         #expect(try await settings()["passwords"]?.object?["minLength"]?.integer == 15, "empty is the default")
     }
 
+    @Test("a preset fills a new provider and has its steps, also after a refusal")
+    func preset() async throws {
+        let browser = try await deployment.browser()
+        let path = Self.shop + "/providers/google"
+        try await browser.open(path + "?kind=oidc&preset=google")
+        let step = "<details open><summary>Set up Google</summary><ol><li>"
+        #expect(browser.page.contains(step), "\(browser.page)")
+        try await browser.send(formTo: path, ["issuer": "ftp://x"])
+        #expect(browser.status == 422 || browser.status == 400, "\(browser.status)")
+        #expect(browser.page.contains(step), "\(browser.page)")
+        #expect(browser.page.contains("value=\"google\""))
+    }
+
     @Test("lists are typed line by line, and what is wrong is told at its field, with what was typed")
     func lists() async throws {
         let browser = try await deployment.browser()
@@ -221,6 +234,27 @@ struct ConsoleSettingsTests {
         try await browser.post(path, change.merging(["do": "revoke"]) { $1 })
         #expect(!browser.page.contains("<bdi>tablets</bdi>"), "\(browser.page)")
         try await eventually("it is revoked") { try await answers() != 200 }
+    }
+
+    @Test("a service account is made where the application has a project, shown once, and withdrawn")
+    func serviceAccount() async throws {
+        let browser = try await deployment.browser()
+        let path = Self.shop + "/keys"
+        try await browser.open(path)
+        #expect(!browser.page.contains("Service accounts"))
+        let admin = try await deployment.admin()
+        try await admin.ask("PATCH", "applications/shop", #"{"settings": {"firebase": {"projectId": "shop-project"}}}"#)
+        try await browser.open(path)
+        try await browser.post(path, ["form": browser.formToken ?? "", "do": "account", "name": "no"])
+        #expect((400...499).contains(browser.status ?? 0) && browser.page.contains("value=\"no\""), "\(browser.page)")
+        try await browser.post(path, ["form": browser.formToken ?? "", "do": "account", "name": "backend"])
+        #expect(browser.page.contains("BEGIN PRIVATE KEY"), "\(browser.page)")
+        try await browser.open(path)
+        #expect(browser.page.contains("backend@shop-project.iam.gserviceaccount.com"))
+        #expect(!browser.page.contains("PRIVATE KEY"))
+        try await browser.post(path, ["form": browser.formToken ?? "", "do": "withdraw", "name": "backend"])
+        #expect(!browser.page.contains("backend@"), "\(browser.page)")
+        try await admin.ask("PATCH", "applications/shop", #"{"settings": {"firebase": {"projectId": null}}}"#)
     }
 
     @Test("a property is declared, changed and dropped; a wrong word drops nothing")

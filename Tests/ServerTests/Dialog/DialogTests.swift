@@ -589,8 +589,8 @@ struct DialogTests {
             at: deployment.client
         )
         expectPage(asState, status: 400)
-        // The path of older clients accepts the same state; a POST is no callback.
-        try expectProblem(try await deployment.client.post(path, json: "{}"), "method_not_allowed")
+        // The path of older clients accepts the same state; a POST is a callback only as a form.
+        try expectProblem(try await deployment.client.post(path, json: "{}"), "unsupported_media_type")
         var social = try Address(deployment.simulator.url + deployment.path("users/social/Facebook/authorize"))
         social.query = callback.query
         #expect(try await deployment.comeBack(to: social).status == 303)

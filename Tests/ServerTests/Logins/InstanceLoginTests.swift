@@ -72,7 +72,7 @@ struct InstanceLoginTests {
         #expect(!unknown.text.contains("staff"), "clients are not told what else there is: \(unknown.text)")
         let shown = try await deployment.admin().send("GET", "applications/demo/providers/nobody")
         #expect(shown.status == 404, "\(shown.text)")
-        #expect(shown.text.contains("Known providers: facebook, oidc, staff, twitter"), "\(shown.text)")
+        #expect(shown.text.contains("Known providers: facebook, oauth2, oidc, staff, twitter"), "\(shown.text)")
     }
 
     @Test("the program makes an instance, which people log in at, and shows, checks and removes it")
@@ -199,10 +199,11 @@ struct InstanceLoginTests {
         let users = try await signInEverywhere(bob)
         let reply = try await deployment.deliver("deletion", bob)
         #expect(reply.status == 200)
-        for user in users { #expect(try await deployment.rowCount(of: user.objectID) == "0") }
-        #expect(
+        // On a busy machine, the background work ends what the call could not end in time.
+        try await eventually("both users are erased", within: .seconds(120)) {
             try await deployment.value("select bool_and(done is not null) from federation.deletion_requests") == "t"
-        )
+        }
+        for user in users { #expect(try await deployment.rowCount(of: user.objectID) == "0") }
         let code = "select provider from federation.deletion_requests where code = '\(reply.code)'"
         #expect(try await deployment.value(code) == "facebook", "the receipt is of the instance that was called")
     }

@@ -12,55 +12,30 @@ import TestSupport
             mapping: #"{"email": "email"}"#
         ),
         environment: [
-            "FEDERATION_OPENID_PRIVATE_ISSUERS": "allow", "FEDERATION_PUBLIC_URL": "http://127.0.0.1:9",
+            "FEDERATION_OAUTH_PRIVATE_SERVERS": "allow", "FEDERATION_PUBLIC_URL": "http://127.0.0.1:9",
             "FEDERATION_MODE": "development",
         ]
     )
 )
 struct OpenIDTests {
     let deployment: Deployment
+    let issuers: Issuers
 
-    init() throws { deployment = try Deployment.current }
+    init() throws {
+        deployment = try Deployment.current
+        issuers = Issuers(deployment: deployment)
+    }
 
-    private func url(of issuer: String) -> String { "\(deployment.simulator.url)/oidc/\(issuer)" }
-
-    /// Makes an issuer with the clients `web` and `zone`, and a provider of the application for it.
     private func issuer(_ name: String, _ members: String = "", _ options: String = "") async throws {
-        let more = members.isEmpty ? "" : ", " + members
-        try await deployment.simulator.ask(
-            "PUT",
-            "openid/issuers/\(name)",
-            #"{"clients": {"web": "secret-of-web", "zone": "secret-of-zone"}\#(more)}"#
-        )
-        let admin = try await deployment.admin()
-        let options = options.isEmpty ? "" : ", " + options
-        try await admin.ask(
-            "PUT",
-            "applications/demo/providers/\(name)",
-            """
-            {"kind": "oidc", "issuer": "\(url(of: name))", "clientIds": ["mobile"],
-             "apps": [{"clientId": "web", "clientSecret": "secret-of-web"}],
-             "returnUrls": ["https://app.example.com/done"]\(options)}
-            """
-        )
-        try await admin.ask(
-            "PUT",
-            "applications/demo/mappings/\(name)",
-            #"{"email": "email", "given_name": "givenName", "org.team": "team"}"#
-        )
+        try await issuers.make(name, members, options)
     }
 
     private func token(_ issuer: String, _ members: String) async throws -> String {
-        let made = try await deployment.simulator.ask(
-            "POST",
-            "openid/tokens",
-            #"{"issuer": "\#(issuer)", "origin": "\#(deployment.simulator.url)", \#(members)}"#
-        )
-        return try #require(made["token"]?.string)
+        try await issuers.token(issuer, members)
     }
 
     private func login(_ issuer: String, _ body: String) async throws -> HTTPReply {
-        try await deployment.client.post(deployment.path("users/social/\(issuer)/sdk/login"), json: body)
+        try await issuers.login(issuer, body)
     }
 
     @Test("an ID token logs in by each algorithm, creates the user once, and writes nested claims by the mapping")

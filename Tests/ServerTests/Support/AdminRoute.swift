@@ -96,6 +96,7 @@ struct AdminRoute: Sendable, CustomStringConvertible {
         AdminRoute("GET", application, .viewer),
         AdminRoute("GET", application + "/document", .viewer),
         AdminRoute("GET", application + "/keys", .viewer),
+        AdminRoute("GET", application + "/serviceAccounts", .viewer),
         AdminRoute("GET", application + "/providers/facebook", .viewer),
         AdminRoute("GET", application + "/providers/twitter", .viewer),
         AdminRoute("GET", application + "/properties", .viewer),
@@ -260,6 +261,9 @@ struct AdminRoute: Sendable, CustomStringConvertible {
             audited: ["application.variables", "key.relabel"]
         ),
         AdminRoute("DELETE", application + "/keys/{added}", .owner, status: 204, audited: ["key.revoke"]),
+        // The application has no Firebase project.
+        AdminRoute("POST", application + "/serviceAccounts", .owner, #"{"name": "backend"}"#, status: 409),
+        AdminRoute("DELETE", application + "/serviceAccounts/{factor}", .owner, status: 404),
         AdminRoute(
             "PATCH",
             application + "/providers/facebook",

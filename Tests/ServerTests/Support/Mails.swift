@@ -1,3 +1,4 @@
+import Encodings
 import FoundationEssentials
 import Testing
 import TestSupport
@@ -12,6 +13,21 @@ struct MailsFolder: Sendable {
             "FEDERATION_MODE": "development", "FEDERATION_MAIL_FOLDER": path,
             "FEDERATION_PUBLIC_URL": "https://users.example.com",
         ]
+    }
+
+    /// Waits for a link of Firebase's form in a mail to an address, and returns its parameters.
+    func actionLink(to address: String) async throws -> [String: String] {
+        let query = try await eventually("a mail with a link to \(address)") {
+            for mail in try take(to: address) {
+                guard let start = mail.firstRange(of: "https://users.example.com/__/auth/action?") else { continue }
+                return mail[start.upperBound...].prefix { !$0.isWhitespace }
+            }
+            return nil
+        }
+        let pairs = query.split(separator: "&").map { $0.split(separator: "=", maxSplits: 1) }
+        return Dictionary(
+            uniqueKeysWithValues: pairs.map { (String($0[0]), PercentEncoding.decode($0[1]) ?? "") }
+        )
     }
 
     /// Waits for the next mail to an address and removes it from the folder.

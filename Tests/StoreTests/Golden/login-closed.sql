@@ -1,4 +1,4 @@
--- $1 app, $2 subject, $3 cleared, $4 dynamic, $5 fresh_id, $6 scopes, $7 declined_scopes, $8 data_access_expires, $9 token_hash, $10 session_seconds, $11 previous_token_hash, $12 ban_hash
+-- $1 app, $2 subject, $3 cleared, $4 dynamic, $5 fresh_id, $6 scopes, $7 declined_scopes, $8 data_access_expires, $9 token_hash, $10 session_seconds, $11 provider_session, $12 previous_token_hash, $13 ban_hash
 with known as (
     select i.object_id, i.written from "shop".identities i
     where i.provider = 'staff-sso' and i.provider_app = :app and i.subject = :subject
@@ -53,10 +53,12 @@ with known as (
     union all
     select false, * from changed
 ), session as (
-    insert into "shop".sessions as s (token_hash, object_id, expires, provider, provider_app, subject)
+    insert into "shop".sessions as s
+        (token_hash, object_id, expires, provider, provider_app, subject, provider_session)
     select
         :token_hash, object_id, now() + make_interval(secs => :session_seconds),
-        'staff-sso', :app, :subject
+        'staff-sso', :app, :subject,
+        :provider_session::bytea
     from person
     on conflict (token_hash) do update set proved = now() where s.object_id = excluded.object_id
 ), previous as (

@@ -1,4 +1,4 @@
--- $1 credential_hash, $2 attempt, $3 credential_seconds, $4 app, $5 subject, $6 cleared, $7 property.email, $8 dynamic, $9 put_off_user, $10 token_hash, $11 credential_id, $12 new_factor, $13 fresh_id, $14 scopes, $15 declined_scopes, $16 data_access_expires, $17 ban_hash, $18 issued, $19 session_seconds, $20 new_factor_kind, $21 previous_token_hash, $22 new_factor_label, $23 new_factor_secret, $24 new_factor_secret_key, $25 new_factor_step, $26 public_key, $27 sign_count, $28 backup_eligible, $29 transports, $30 recovery_factor, $31 recovery_codes
+-- $1 credential_hash, $2 attempt, $3 credential_seconds, $4 app, $5 subject, $6 cleared, $7 property.email, $8 dynamic, $9 put_off_user, $10 token_hash, $11 credential_id, $12 new_factor, $13 fresh_id, $14 scopes, $15 declined_scopes, $16 data_access_expires, $17 ban_hash, $18 issued, $19 provider_session, $20 session_seconds, $21 new_factor_kind, $22 previous_token_hash, $23 new_factor_label, $24 new_factor_secret, $25 new_factor_secret_key, $26 new_factor_step, $27 public_key, $28 sign_count, $29 backup_eligible, $30 transports, $31 recovery_factor, $32 recovery_codes
 with seen as (
     insert into "shop".single_use as s (kind, hash, owner, used, expires)
     values ('pendingSignIn', :credential_hash, :attempt, now(), now() + make_interval(secs => :credential_seconds))
@@ -58,9 +58,12 @@ with seen as (
         and not case
             when (select before.status from before) is null
                 then federation.has_ended('shop', federation.identity_hash('staff-sso', :app, :subject), :issued::timestamptz + interval '1 second')
+                    or :provider_session::bytea is not null
+                        and federation.has_ended('shop', :provider_session::bytea, :issued::timestamptz + interval '1 second')
             else exists (
                 select from "shop".single_use s
-                where s.kind = 'ended' and s.hash = federation.identity_hash('staff-sso', :app, :subject) and s.created >= :issued::timestamptz + interval '1 second'
+                where s.kind = 'ended' and s.hash = any (array[federation.identity_hash('staff-sso', :app, :subject), :provider_session::bytea])
+                    and s.created >= :issued::timestamptz + interval '1 second'
             )
         end
         and (select before.status from before) is distinct from 'DISABLED'
@@ -103,10 +106,12 @@ with seen as (
     union all
     select exists (select from seen where seen.created = changed.created), * from changed
 ), session as (
-    insert into "shop".sessions as s (token_hash, object_id, expires, provider, provider_app, subject, factor_kind, factor_proved)
+    insert into "shop".sessions as s
+        (token_hash, object_id, expires, provider, provider_app, subject, provider_session, factor_kind, factor_proved)
     select
         :token_hash, object_id, now() + make_interval(secs => :session_seconds),
         'staff-sso', :app, :subject,
+        :provider_session::bytea,
         :new_factor_kind::text,
         now()
     from person
@@ -145,7 +150,8 @@ select
         when not exists (select from seen) then 'replayed'
         when exists (
             select from "shop".single_use s
-            where s.kind = 'ended' and s.hash = federation.identity_hash('staff-sso', :app, :subject) and s.created >= :issued::timestamptz + interval '1 second'
+            where s.kind = 'ended' and s.hash = any (array[federation.identity_hash('staff-sso', :app, :subject), :provider_session::bytea])
+                and s.created >= :issued::timestamptz + interval '1 second'
         ) or exists (
             select from "shop".identities i
             where i.provider = 'staff-sso' and i.provider_app = :app and i.subject = :subject and i.revoked >= :issued::timestamptz + interval '1 second'

@@ -1,4 +1,4 @@
--- $1 credential_hash, $2 attempt, $3 credential_seconds, $4 nonce_hash, $5 app, $6 subject, $7 cleared, $8 dynamic, $9 fresh_id, $10 scopes, $11 declined_scopes, $12 data_access_expires, $13 token, $14 token_key_id, $15 token_kind, $16 token_expires, $17 ban_hash, $18 issued, $19 token_hash, $20 session_seconds, $21 previous_token_hash
+-- $1 credential_hash, $2 attempt, $3 credential_seconds, $4 nonce_hash, $5 app, $6 subject, $7 cleared, $8 dynamic, $9 fresh_id, $10 scopes, $11 declined_scopes, $12 data_access_expires, $13 token, $14 token_key_id, $15 token_kind, $16 token_expires, $17 ban_hash, $18 issued, $19 provider_session, $20 token_hash, $21 session_seconds, $22 previous_token_hash
 with seen as (
     insert into "shop".single_use as s (kind, hash, owner, used, expires)
     values ('idToken', :credential_hash, :attempt, now(), now() + make_interval(secs => :credential_seconds))
@@ -32,7 +32,7 @@ with seen as (
         :token_key_id::text,
         :token_kind::text,
         :token_expires::timestamptz,
-        case when :token_kind::text is distinct from 'access' then null when :token_expires::timestamptz < now() + make_interval(secs => 86400) then now() else now() + interval '1 day' end,
+        case when coalesce(:token_kind::text, 'id') = 'id' then null when :token_expires::timestamptz < now() + make_interval(secs => 86400) then now() else now() + interval '1 day' end,
         now(),
         now()
     from (select) one left join before on true
@@ -52,9 +52,12 @@ with seen as (
         and not case
             when (select before.status from before) is null
                 then federation.has_ended('shop', federation.identity_hash('staff-sso', :app, :subject), :issued::timestamptz + interval '1 second')
+                    or :provider_session::bytea is not null
+                        and federation.has_ended('shop', :provider_session::bytea, :issued::timestamptz + interval '1 second')
             else exists (
                 select from "shop".single_use s
-                where s.kind = 'ended' and s.hash = federation.identity_hash('staff-sso', :app, :subject) and s.created >= :issued::timestamptz + interval '1 second'
+                where s.kind = 'ended' and s.hash = any (array[federation.identity_hash('staff-sso', :app, :subject), :provider_session::bytea])
+                    and s.created >= :issued::timestamptz + interval '1 second'
             )
         end
     on conflict (provider, provider_app, subject) do update set
@@ -62,13 +65,13 @@ with seen as (
         granted_scopes = coalesce(:scopes, i.granted_scopes),
         declined_scopes = coalesce(:declined_scopes, i.declined_scopes),
         data_access_expires = case when :scopes is null then i.data_access_expires else :data_access_expires end,
-        token = excluded.token,
-        token_key_id = excluded.token_key_id,
-        token_kind = excluded.token_kind,
-        token_expires = excluded.token_expires,
-        check_due = excluded.check_due,
-        checked = excluded.checked,
-        refreshed = excluded.refreshed
+        token = case when excluded.token is null then i.token else excluded.token end,
+        token_key_id = case when excluded.token is null then i.token_key_id else excluded.token_key_id end,
+        token_kind = case when excluded.token is null then i.token_kind else excluded.token_kind end,
+        token_expires = case when excluded.token is null then i.token_expires else excluded.token_expires end,
+        check_due = case when excluded.token is null then i.check_due else excluded.check_due end,
+        checked = case when excluded.token is null then i.checked else excluded.checked end,
+        refreshed = case when excluded.token is null then i.refreshed else excluded.refreshed end
     where i.object_id = (select known.object_id from known)
         and (i.revoked is null or i.revoked < :issued::timestamptz + interval '1 second')
     returning i.object_id, i.object_id = :fresh_id as is_new
@@ -97,10 +100,12 @@ with seen as (
     union all
     select exists (select from seen where seen.created = changed.created), * from changed
 ), session as (
-    insert into "shop".sessions as s (token_hash, object_id, expires, provider, provider_app, subject)
+    insert into "shop".sessions as s
+        (token_hash, object_id, expires, provider, provider_app, subject, provider_session)
     select
         :token_hash, object_id, now() + make_interval(secs => :session_seconds),
-        'staff-sso', :app, :subject
+        'staff-sso', :app, :subject,
+        :provider_session::bytea
     from person
     on conflict (token_hash) do update set proved = now() where s.object_id = excluded.object_id
 ), previous as (
@@ -122,7 +127,8 @@ select
         when not (:nonce_hash::bytea is null or exists (select from nonce)) then 'nonceUnusable'
         when exists (
             select from "shop".single_use s
-            where s.kind = 'ended' and s.hash = federation.identity_hash('staff-sso', :app, :subject) and s.created >= :issued::timestamptz + interval '1 second'
+            where s.kind = 'ended' and s.hash = any (array[federation.identity_hash('staff-sso', :app, :subject), :provider_session::bytea])
+                and s.created >= :issued::timestamptz + interval '1 second'
         ) or exists (
             select from "shop".identities i
             where i.provider = 'staff-sso' and i.provider_app = :app and i.subject = :subject and i.revoked >= :issued::timestamptz + interval '1 second'

@@ -1,4 +1,4 @@
--- $1 credential_hash, $2 attempt, $3 credential_seconds, $4 app, $5 subject, $6 cleared, $7 property.email, $8 dynamic, $9 factor_step, $10 factor_sign_count, $11 factor_code, $12 factor_id, $13 put_off_user, $14 token_hash, $15 issued, $16 fresh_id, $17 scopes, $18 declined_scopes, $19 data_access_expires, $20 ban_hash, $21 session_seconds, $22 previous_token_hash, $23 new_device, $24 device_days, $25 guess
+-- $1 credential_hash, $2 attempt, $3 credential_seconds, $4 app, $5 subject, $6 cleared, $7 property.email, $8 dynamic, $9 factor_step, $10 factor_sign_count, $11 factor_code, $12 factor_id, $13 put_off_user, $14 token_hash, $15 issued, $16 provider_session, $17 fresh_id, $18 scopes, $19 declined_scopes, $20 data_access_expires, $21 ban_hash, $22 session_seconds, $23 previous_token_hash, $24 new_device, $25 device_days, $26 guess
 with seen as (
     insert into "shop".single_use as s (kind, hash, owner, used, expires)
     values ('pendingSignIn', :credential_hash, :attempt, now(), now() + make_interval(secs => :credential_seconds))
@@ -32,9 +32,12 @@ with seen as (
         and not case
             when (select before.status from before) is null
                 then federation.has_ended('shop', federation.identity_hash('staff-sso', :app, :subject), :issued::timestamptz + interval '1 second')
+                    or :provider_session::bytea is not null
+                        and federation.has_ended('shop', :provider_session::bytea, :issued::timestamptz + interval '1 second')
             else exists (
                 select from "shop".single_use s
-                where s.kind = 'ended' and s.hash = federation.identity_hash('staff-sso', :app, :subject) and s.created >= :issued::timestamptz + interval '1 second'
+                where s.kind = 'ended' and s.hash = any (array[federation.identity_hash('staff-sso', :app, :subject), :provider_session::bytea])
+                    and s.created >= :issued::timestamptz + interval '1 second'
             )
         end
         and (select before.status from before) is distinct from 'DISABLED'
@@ -106,10 +109,12 @@ with seen as (
     union all
     select exists (select from seen where seen.created = changed.created), * from changed
 ), session as (
-    insert into "shop".sessions as s (token_hash, object_id, expires, provider, provider_app, subject, factor_kind, factor_proved)
+    insert into "shop".sessions as s
+        (token_hash, object_id, expires, provider, provider_app, subject, provider_session, factor_kind, factor_proved)
     select
         :token_hash, object_id, now() + make_interval(secs => :session_seconds),
         'staff-sso', :app, :subject,
+        :provider_session::bytea,
         (select factor.kind from factor),
         now()
     from person
@@ -141,7 +146,8 @@ select
         when not exists (select from seen) then 'replayed'
         when exists (
             select from "shop".single_use s
-            where s.kind = 'ended' and s.hash = federation.identity_hash('staff-sso', :app, :subject) and s.created >= :issued::timestamptz + interval '1 second'
+            where s.kind = 'ended' and s.hash = any (array[federation.identity_hash('staff-sso', :app, :subject), :provider_session::bytea])
+                and s.created >= :issued::timestamptz + interval '1 second'
         ) or exists (
             select from "shop".identities i
             where i.provider = 'staff-sso' and i.provider_app = :app and i.subject = :subject and i.revoked >= :issued::timestamptz + interval '1 second'

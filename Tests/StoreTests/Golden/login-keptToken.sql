@@ -1,4 +1,4 @@
--- $1 app, $2 subject, $3 cleared, $4 dynamic, $5 fresh_id, $6 scopes, $7 declined_scopes, $8 data_access_expires, $9 token, $10 token_key_id, $11 token_kind, $12 token_expires, $13 ban_hash, $14 token_hash, $15 session_seconds, $16 previous_token_hash
+-- $1 app, $2 subject, $3 cleared, $4 dynamic, $5 fresh_id, $6 scopes, $7 declined_scopes, $8 data_access_expires, $9 token, $10 token_key_id, $11 token_kind, $12 token_expires, $13 ban_hash, $14 token_hash, $15 session_seconds, $16 provider_session, $17 previous_token_hash
 with known as (
     select i.object_id, i.written from "shop".identities i
     where i.provider = 'staff-sso' and i.provider_app = :app and i.subject = :subject
@@ -20,7 +20,7 @@ with known as (
         :token_key_id::text,
         :token_kind::text,
         :token_expires::timestamptz,
-        case when :token_kind::text is distinct from 'access' then null else now() + interval '1 day' end,
+        case when coalesce(:token_kind::text, 'id') = 'id' then null else now() + interval '1 day' end,
         now(),
         now()
     from (select) one left join before on true
@@ -40,13 +40,13 @@ with known as (
         granted_scopes = coalesce(:scopes, i.granted_scopes),
         declined_scopes = coalesce(:declined_scopes, i.declined_scopes),
         data_access_expires = case when :scopes is null then i.data_access_expires else :data_access_expires end,
-        token = excluded.token,
-        token_key_id = excluded.token_key_id,
-        token_kind = excluded.token_kind,
-        token_expires = excluded.token_expires,
-        check_due = excluded.check_due,
-        checked = excluded.checked,
-        refreshed = excluded.refreshed
+        token = case when excluded.token is null then i.token else excluded.token end,
+        token_key_id = case when excluded.token is null then i.token_key_id else excluded.token_key_id end,
+        token_kind = case when excluded.token is null then i.token_kind else excluded.token_kind end,
+        token_expires = case when excluded.token is null then i.token_expires else excluded.token_expires end,
+        check_due = case when excluded.token is null then i.check_due else excluded.check_due end,
+        checked = case when excluded.token is null then i.checked else excluded.checked end,
+        refreshed = case when excluded.token is null then i.refreshed else excluded.refreshed end
     where i.object_id = (select known.object_id from known)
     returning i.object_id, i.object_id = :fresh_id as is_new
 ), created as (
@@ -74,10 +74,12 @@ with known as (
     union all
     select false, * from changed
 ), session as (
-    insert into "shop".sessions as s (token_hash, object_id, expires, provider, provider_app, subject)
+    insert into "shop".sessions as s
+        (token_hash, object_id, expires, provider, provider_app, subject, provider_session)
     select
         :token_hash, object_id, now() + make_interval(secs => :session_seconds),
-        'staff-sso', :app, :subject
+        'staff-sso', :app, :subject,
+        :provider_session::bytea
     from person
     on conflict (token_hash) do update set proved = now() where s.object_id = excluded.object_id
 ), previous as (

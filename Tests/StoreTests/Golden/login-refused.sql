@@ -1,4 +1,4 @@
--- $1 app, $2 subject, $3 cleared, $4 dynamic, $5 token_hash, $6 previous_token_hash, $7 fresh_id, $8 scopes, $9 declined_scopes, $10 data_access_expires, $11 ban_hash, $12 session_seconds
+-- $1 app, $2 subject, $3 cleared, $4 dynamic, $5 token_hash, $6 previous_token_hash, $7 fresh_id, $8 scopes, $9 declined_scopes, $10 data_access_expires, $11 ban_hash, $12 session_seconds, $13 provider_session
 with known as (
     select i.object_id, i.written from "shop".identities i
     where i.provider = 'staff-sso' and i.provider_app = :app and i.subject = :subject
@@ -69,10 +69,12 @@ with known as (
     union all
     select false, * from changed
 ), session as (
-    insert into "shop".sessions as s (token_hash, object_id, expires, provider, provider_app, subject)
+    insert into "shop".sessions as s
+        (token_hash, object_id, expires, provider, provider_app, subject, provider_session)
     select
         :token_hash, object_id, now() + make_interval(secs => :session_seconds),
-        'staff-sso', :app, :subject
+        'staff-sso', :app, :subject,
+        :provider_session::bytea
     from person
     on conflict (token_hash) do update set proved = now() where s.object_id = excluded.object_id
 ), previous as (

@@ -1,4 +1,4 @@
--- $1 credential_hash, $2 attempt, $3 credential_seconds, $4 nonce_hash, $5 app, $6 subject, $7 cleared, $8 property.email, $9 dynamic, $10 token_hash, $11 previous_token_hash, $12 fresh_id, $13 scopes, $14 declined_scopes, $15 data_access_expires, $16 ban_hash, $17 issued, $18 session_seconds
+-- $1 credential_hash, $2 attempt, $3 credential_seconds, $4 nonce_hash, $5 app, $6 subject, $7 cleared, $8 property.email, $9 dynamic, $10 token_hash, $11 previous_token_hash, $12 fresh_id, $13 scopes, $14 declined_scopes, $15 data_access_expires, $16 ban_hash, $17 issued, $18 provider_session, $19 session_seconds
 with seen as (
     insert into "shop".single_use as s (kind, hash, owner, used, expires)
     values ('idToken', :credential_hash, :attempt, now(), now() + make_interval(secs => :credential_seconds))
@@ -58,9 +58,12 @@ with seen as (
         and not case
             when (select before.status from before) is null
                 then federation.has_ended('shop', federation.identity_hash('staff-sso', :app, :subject), :issued::timestamptz + interval '1 second')
+                    or :provider_session::bytea is not null
+                        and federation.has_ended('shop', :provider_session::bytea, :issued::timestamptz + interval '1 second')
             else exists (
                 select from "shop".single_use s
-                where s.kind = 'ended' and s.hash = federation.identity_hash('staff-sso', :app, :subject) and s.created >= :issued::timestamptz + interval '1 second'
+                where s.kind = 'ended' and s.hash = any (array[federation.identity_hash('staff-sso', :app, :subject), :provider_session::bytea])
+                    and s.created >= :issued::timestamptz + interval '1 second'
             )
         end
         and (select room.room from room) is not false
@@ -98,10 +101,12 @@ with seen as (
     union all
     select exists (select from seen where seen.created = changed.created), * from changed
 ), session as (
-    insert into "shop".sessions as s (token_hash, object_id, expires, provider, provider_app, subject)
+    insert into "shop".sessions as s
+        (token_hash, object_id, expires, provider, provider_app, subject, provider_session)
     select
         :token_hash, object_id, now() + make_interval(secs => :session_seconds),
-        'staff-sso', :app, :subject
+        'staff-sso', :app, :subject,
+        :provider_session::bytea
     from person
     on conflict (token_hash) do update set proved = now() where s.object_id = excluded.object_id
 ), previous as (
@@ -123,7 +128,8 @@ select
         when not (:nonce_hash::bytea is null or exists (select from nonce)) then 'nonceUnusable'
         when exists (
             select from "shop".single_use s
-            where s.kind = 'ended' and s.hash = federation.identity_hash('staff-sso', :app, :subject) and s.created >= :issued::timestamptz + interval '1 second'
+            where s.kind = 'ended' and s.hash = any (array[federation.identity_hash('staff-sso', :app, :subject), :provider_session::bytea])
+                and s.created >= :issued::timestamptz + interval '1 second'
         ) or exists (
             select from "shop".identities i
             where i.provider = 'staff-sso' and i.provider_app = :app and i.subject = :subject and i.revoked >= :issued::timestamptz + interval '1 second'

@@ -1,4 +1,4 @@
--- $1 app, $2 subject, $3 cleared, $4 property.email, $5 property.name, $6 property.nick, $7 property.points, $8 property.extra, $9 dynamic, $10 fresh_id, $11 scopes, $12 declined_scopes, $13 data_access_expires, $14 ban_hash, $15 token_hash, $16 session_seconds, $17 previous_token_hash
+-- $1 app, $2 subject, $3 cleared, $4 property.email, $5 property.name, $6 property.nick, $7 property.points, $8 property.extra, $9 dynamic, $10 fresh_id, $11 scopes, $12 declined_scopes, $13 data_access_expires, $14 ban_hash, $15 token_hash, $16 session_seconds, $17 provider_session, $18 previous_token_hash
 with known as (
     select i.object_id, i.written from "shop".identities i
     where i.provider = 'staff-sso' and i.provider_app = :app and i.subject = :subject
@@ -96,10 +96,12 @@ with known as (
     union all
     select false, * from changed
 ), session as (
-    insert into "shop".sessions as s (token_hash, object_id, expires, provider, provider_app, subject)
+    insert into "shop".sessions as s
+        (token_hash, object_id, expires, provider, provider_app, subject, provider_session)
     select
         :token_hash, object_id, now() + make_interval(secs => :session_seconds),
-        'staff-sso', :app, :subject
+        'staff-sso', :app, :subject,
+        :provider_session::bytea
     from person
     on conflict (token_hash) do update set proved = now() where s.object_id = excluded.object_id
 ), previous as (

@@ -1,4 +1,4 @@
--- $1 credential_hash, $2 attempt, $3 credential_seconds, $4 user, $5 verified_hash, $6 factor_step, $7 factor_sign_count, $8 factor_code, $9 factor_id, $10 put_off_user, $11 token_hash, $12 session_seconds, $13 login, $14 previous_token_hash, $15 guess
+-- $1 credential_hash, $2 attempt, $3 credential_seconds, $4 user, $5 verified_hash, $6 login, $7 factor_step, $8 factor_sign_count, $9 factor_code, $10 factor_id, $11 put_off_user, $12 token_hash, $13 session_seconds, $14 previous_token_hash, $15 guess
 with seen as (
     insert into "shop".single_use as s (kind, hash, owner, used, expires)
     values ('pendingSignIn', :credential_hash, :attempt, now(), now() + make_interval(secs => :credential_seconds))
@@ -7,7 +7,7 @@ with seen as (
     returning s.created
 ), verified as (
     select u.object_id, u.user_status from "shop".users u join "shop".passwords p using (object_id)
-    where u.object_id = :user and p.hash = :verified_hash::bytea
+    where u.object_id = :user and p.hash = :verified_hash::bytea and p.login = :login
     for no key update of u, p
 ), factor as (
     update "shop".factors f set

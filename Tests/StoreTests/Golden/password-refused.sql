@@ -1,7 +1,7 @@
--- $1 user, $2 verified_hash, $3 token_hash, $4 previous_token_hash, $5 session_seconds, $6 login
+-- $1 user, $2 verified_hash, $3 login, $4 token_hash, $5 previous_token_hash, $6 session_seconds
 with verified as (
     select u.object_id, u.user_status from "shop".users u join "shop".passwords p using (object_id)
-    where u.object_id = :user and p.hash = :verified_hash::bytea
+    where u.object_id = :user and p.hash = :verified_hash::bytea and p.login = :login
     for no key update of u, p
 ), room as (
     select

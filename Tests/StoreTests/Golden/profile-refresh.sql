@@ -27,7 +27,7 @@ with before as (
     for no key update of u
 ), identity as (
     update "shop".identities i set
-        granted_scopes = :scopes, data_access_expires = :data_access_expires, token_expires = :token_expires,
+        granted_scopes = coalesce(:scopes, i.granted_scopes), data_access_expires = :data_access_expires, token_expires = :token_expires,
         token = coalesce(:new_token, i.token), token_key_id = coalesce(:new_token_key_id, i.token_key_id), checked = now(),
         check_due = now() + coalesce(make_interval(secs => :next_check_seconds), interval '23 hours' + random() * interval '1 hour'), refreshed = now(),
         written = coalesce((

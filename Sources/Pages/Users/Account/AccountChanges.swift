@@ -104,7 +104,7 @@ extension AccountPages {
         let written = try await accountUpdate.update(
             visit.user.objectID,
             with: record,
-            token: visit.token,
+            token: visit.session,
             server: nil,
             from: visit.asked.source,
             in: visit.loaded,
@@ -132,7 +132,7 @@ extension AccountPages {
     }
 
     private func hasPassword(_ visit: AccountVisit) async throws(Failure) -> Bool {
-        try await linking.loginMethods(ofUserOf: visit.token, in: visit.loaded)
+        try await linking.loginMethods(ofUserOf: visit.session, in: visit.loaded)
             .contains { $0.provider == ProviderName.password.text }
     }
 
@@ -160,7 +160,7 @@ extension AccountPages {
         }
         let gone = try await deletions.delete(
             visit.user.objectID,
-            token: visit.token,
+            token: visit.session,
             server: nil,
             in: visit.loaded,
             logger: asked.context.logger

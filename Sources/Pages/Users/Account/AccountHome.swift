@@ -15,18 +15,18 @@ extension AccountPages {
         action("/methods/remove", .removeAccountMethod, on: pages, counting: .login) { (visit, form) throws(Failure) in
             try await linking.unlink(
                 LoginMethodSelection(provider: try form.value("provider") ?? "", app: try form.value("app")),
-                fromUserOf: visit.token,
+                fromUserOf: visit.session,
                 in: visit.loaded,
                 logger: visit.asked.context.logger
             )
             return .seeOther("\(visit.asked.path)?done=removed")
         }
         action("/sessions/end", .endAccountSession, on: pages) { (visit, form) throws(Failure) in
-            try await sessions.endSession(try form.value("session") ?? "", ofSession: visit.token, in: visit.loaded)
+            try await sessions.endSession(try form.value("session") ?? "", ofSession: visit.session, in: visit.loaded)
             return .seeOther("\(visit.asked.path)?done=session")
         }
         action("/sessions/end-others", .endOtherAccountSessions, on: pages) { (visit, _) throws(Failure) in
-            _ = try await sessions.endOtherSessions(ofSession: visit.token, in: visit.loaded)
+            _ = try await sessions.endOtherSessions(ofSession: visit.session, in: visit.loaded)
             return .seeOther("\(visit.asked.path)?done=others")
         }
         // The target of a reauthentication after which no form is sent again, such as the one before a link by a
@@ -39,9 +39,9 @@ extension AccountPages {
 
     func home(_ visit: AccountVisit) async throws(Failure) -> Response {
         let (asked, words, loaded) = (visit.asked, visit.words, visit.loaded)
-        let methods = try await linking.loginMethods(ofUserOf: visit.token, in: loaded)
-        let factors = try await ownFactors.factors(of: visit.token, in: loaded).factors
-        let sessions = try await sessions.sessions(ofSession: visit.token, in: loaded)
+        let methods = try await linking.loginMethods(ofUserOf: visit.session, in: loaded)
+        let factors = try await ownFactors.factors(of: visit.session, in: loaded).factors
+        let sessions = try await sessions.sessions(ofSession: visit.session, in: loaded)
         let hasPassword = methods.contains { $0.provider == ProviderName.password.text }
         let unlinked = dialogs(of: loaded).filter { provider in
             !methods.contains { $0.provider == provider.name.text }
@@ -194,10 +194,10 @@ extension AccountPages {
     /// Returns a file with all data that the service stores about the user and that the user may see.
     private func data(_ visit: AccountVisit) async throws(Failure) -> Response {
         let (user, loaded) = (visit.user, visit.loaded)
-        let methods = try await linking.loginMethods(ofUserOf: visit.token, in: loaded)
-        let factors = try await ownFactors.factors(of: visit.token, in: loaded).factors
-        let sessions = try await sessions.sessions(ofSession: visit.token, in: loaded)
-        let roles = try await roles.ownRoles(token: visit.token, in: loaded)
+        let methods = try await linking.loginMethods(ofUserOf: visit.session, in: loaded)
+        let factors = try await ownFactors.factors(of: visit.session, in: loaded).factors
+        let sessions = try await sessions.sessions(ofSession: visit.session, in: loaded)
+        let roles = try await roles.ownRoles(token: visit.session, in: loaded)
         var writer = JSONWriter(capacity: 4096)
         writer.object { writer in
             writer.member("application", loaded.application.id.text)

@@ -56,7 +56,7 @@ extension AccountPages {
             )
         }
         action("/sign-out", .logOutOfAccount, on: pages) { (visit, _) throws(Failure) in
-            try await sessions.signOut(visit.token, of: visit.loaded)
+            try await sessions.signOut(visit.session, of: visit.loaded)
             let body: HTML = "<p>\(visit.words(.signedOut))</p>\n\(visit.asked.back(.logIn))"
             return leaving(visit.asked.response(.loggedOut, body), visit.asked)
         }
@@ -130,7 +130,7 @@ extension AccountPages {
         let login = PasswordLogin(
             login: try form.value("login") ?? "",
             password: Secret(try form.value("password") ?? ""),
-            previousToken: asked.token,
+            previousSession: asked.token?.key,
             client: asked.client,
             source: asked.source
         )
@@ -201,7 +201,7 @@ extension AccountPages {
 
     /// Redirects to the account page with a new session cookie, and revokes the browser's former session.
     func opened(_ token: SessionToken, _ asked: AccountRequest) async throws(Failure) -> Response {
-        if let former = asked.token {
+        if let former = asked.token?.key {
             do throws(Failure) {
                 try await sessions.signOut(former, of: asked.loaded)
             } catch {

@@ -143,7 +143,8 @@ package struct AccountPages: Sendable {
     func visit(_ asked: AccountRequest) async throws(Failure) -> AccountVisit? {
         guard let token = asked.token else { return nil }
         do throws(Failure) {
-            return AccountVisit(asked: asked, token: token, user: try await sessions.user(of: token, in: asked.loaded))
+            let user = try await sessions.user(of: token.key, in: asked.loaded)
+            return AccountVisit(asked: asked, token: token, user: user)
         } catch {
             guard error.reason == .sessionInvalid else { throw error }
             return nil
@@ -261,6 +262,7 @@ struct AccountVisit: Sendable {
     let token: SessionToken
     let user: User
 
+    var session: SessionKey { token.key }
     var loaded: LoadedApplication { asked.loaded }
     var words: PageWords { asked.words }
 

@@ -60,7 +60,7 @@ extension AccountPages {
                 }
                 let outcome = try await secondFactor.finish(
                     try waiting.answer(form, from: visit.asked.source),
-                    session: visit.token,
+                    session: visit.session,
                     in: visit.loaded,
                     logger: visit.asked.context.logger
                 )
@@ -95,7 +95,7 @@ extension AccountPages {
     private func isRight(_ password: String, _ visit: AccountVisit) async throws(Failure) -> Bool {
         try await reauthentication.verifyPassword(
             Secret(password),
-            ofSession: visit.token,
+            ofSession: visit.session,
             from: visit.asked.source,
             in: visit.loaded
         )
@@ -110,7 +110,8 @@ extension AccountPages {
         problem: Failure? = nil
     ) async throws(Failure) -> Response {
         let (asked, words) = (visit.asked, visit.words)
-        let methods = proof == .identity ? try await linking.loginMethods(ofUserOf: visit.token, in: visit.loaded) : []
+        let methods =
+            proof == .identity ? try await linking.loginMethods(ofUserOf: visit.session, in: visit.loaded) : []
         if methods.contains(where: { $0.provider == ProviderName.password.text }) {
             let fields: HTML = """
                 \(kept(form, words))\(words.passwordField(Self.password))\(HTML.submit(words(.goOn)))
@@ -126,7 +127,7 @@ extension AccountPages {
             return asked.response(.itIsYou, body, problem: problem)
         }
         do throws(Failure) {
-            let details = try await secondFactor.startReauthentication(of: visit.token, by: nil, in: visit.loaded)
+            let details = try await secondFactor.startReauthentication(of: visit.session, by: nil, in: visit.loaded)
             // In place of a login, only a passkey is accepted of all factors, since it verifies its user.
             let kinds: [FactorKind] = proof == .factor ? FactorKind.allCases : [.passkey]
             if let waiting = PendingFactor(details, of: kinds), !waiting.factors.isEmpty {

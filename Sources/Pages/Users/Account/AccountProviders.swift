@@ -30,6 +30,7 @@ extension AccountPages {
     /// Returns those providers of an application that have a login dialog.
     func dialogs(of loaded: LoadedApplication) -> [any DialogOffering] {
         loaded.configuredProviders.compactMap { try? loaded.provider($0.name, as: (any DialogOffering).self) }
+            .filter(\.offersDialog)
     }
 
     private func startDialog(_ asked: AccountRequest) async throws(Failure) -> Response {
@@ -48,7 +49,7 @@ extension AccountPages {
             for: asked.loaded
         )
         var response = Response.seeOther(started.address)
-        response.headers[.setCookie] = asked.dialogCookie.header(started.browser, seconds: started.seconds)
+        response.headers[.setCookie] = asked.dialogCookie.header(started.browser, seconds: StartedDialog.seconds)
         return response
     }
 
@@ -101,7 +102,7 @@ extension AccountPages {
             credential: CredentialFields(loginCode: try form.value("loginCode") ?? ""),
             mapping: nil,
             appID: nil,
-            previousToken: asked.token,
+            previousSession: asked.token?.key,
             client: asked.client
         )
         let (loaded, logger) = (asked.loaded, asked.context.logger)
@@ -114,7 +115,7 @@ extension AccountPages {
             }
         }
         do throws(Failure) {
-            let linked = try await linking.link(request, toUserOf: visit.token, in: loaded, logger: logger)
+            let linked = try await linking.link(request, toUserOf: visit.session, in: loaded, logger: logger)
             return .seeOther("\(asked.path)?done=\(linked.isNew ? "linked" : "proof")")
         } catch {
             // The link turns a guest into a user. This may require a second factor.

@@ -29,9 +29,10 @@ struct LinkPage {
         token: String,
         account: LinkedAccount,
         keepsIdentities: Bool = false,
+        next: ContinueURL?,
         refusal: Failure? = nil
     ) -> Response {
-        let link = Link(token: token, account: account, keepsIdentities: keepsIdentities)
+        let link = Link(token: token, account: account, keepsIdentities: keepsIdentities, next: next)
         let (title, body): (PageText, HTML) =
             switch purpose {
             case .passwordReset:
@@ -52,6 +53,8 @@ struct LinkPage {
                     """
                 )
             case .claim: (.connectAccounts, claim(link))
+            case .verification: (.confirmAddress, consent(link, .somebodyHasAccount, .thisIsMyAccount))
+            case .newAddress: (.confirmAddress, consent(link, .addressBecomes, .changesAddress))
             case .mergeReversal:
                 (
                     .separateAccounts,
@@ -73,6 +76,7 @@ struct LinkPage {
         let token: String
         let account: LinkedAccount
         let keepsIdentities: Bool
+        let next: ContinueURL?
     }
 
     /// Returns a form with the field `field` for a new password.
@@ -117,7 +121,7 @@ struct LinkPage {
         let account = link.account
         let type: HTML = account.login == nil ? "email" : "text"
         return """
-            \(HTML.hidden("token", link.token))
+            \(HTML.hidden("token", link.token))\(link.next.map { HTML.hidden("continue", $0.text) })
             <p><label>\(words(account.login == nil ? .emailAddress : .loginName))
             <input type="\(type)" autocomplete="username" value="\(account.login ?? account.email)" readonly></label></p>
             """
@@ -143,6 +147,17 @@ struct LinkPage {
             </form>
             \(other, if: account.hasPassword && account.setsPassword)
             """
+    }
+
+    /// Returns a form with which the reader of a mail agrees to the action of the link.
+    private func consent(_ link: Link, _ text: PageText, _ button: PageText) -> HTML {
+        """
+        <p>\(words(text, [.address: "\(link.account.email)"]))</p>
+        <form method="post">
+        \(hidden(link))
+        <p><button>\(words(button))</button></p>
+        </form>
+        """
     }
 
     /// Returns the form by which the reader of a mail makes two accounts one, or says that the other is not theirs.
@@ -219,8 +234,11 @@ struct LinkPage {
         )
     }
 
-    /// Returns a page that shows the result after a form was sent.
-    func says(_ title: PageText, _ text: PageText) -> Response { page.response(title, "<p>\(words(text))</p>") }
+    /// Returns a page that shows the result after a form was sent, with a link to the page of the app.
+    func says(_ title: PageText, _ text: PageText, next: ContinueURL? = nil) -> Response {
+        let link = next.map { "\n<p><a href=\"\($0.text)\">\(words(.goOnInApp))</a></p>" as HTML }
+        return page.response(title, "<p>\(words(text))</p>\(link)")
+    }
 
     /// Returns the page that tells the user that a change of the account was undone.
     ///

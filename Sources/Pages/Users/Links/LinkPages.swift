@@ -12,8 +12,8 @@ import Messaging
 /// The pages to which mailed links lead.
 ///
 /// Their paths are `/{applicationId}/` and `reset-password`, `confirm-email`, `undo-change`, `undo-merge`,
-/// `connect-accounts` or `invitation`. The paths contain no API key. The paths of the API have more segments, so none
-/// of them is the path of a page.
+/// `connect-accounts`, `verify-email`, `change-email` or `invitation`. The paths contain no API key. The paths of the
+/// API have more segments, so none of them is the path of a page.
 ///
 /// A GET changes nothing, since programs that scan mails follow links. Only the form that the user sends makes a
 /// change.
@@ -23,6 +23,7 @@ package struct LinkPages: Sendable {
     private let reversal: ChangeReversal
     private let merges: AccountMerges
     private let claims: MailedClaims
+    private let verification: AddressVerification
     private let registrations: Registrations
     private let routes: PageRoutes
 
@@ -37,6 +38,7 @@ package struct LinkPages: Sendable {
         reversal = useCases.reversal
         merges = useCases.merges
         claims = useCases.claims
+        verification = useCases.addressVerification
         registrations = useCases.registrations
         routes = PageRoutes(directory: directory, refusals: refusals, errors: errors)
     }
@@ -56,10 +58,12 @@ package struct LinkPages: Sendable {
             (.reversal, .showChangeReversal, .submitChangeReversal),
             (.mergeReversal, .showMergeReversal, .submitMergeReversal),
             (.claim, .showClaim, .submitClaim),
+            (.verification, .showVerification, .submitVerification),
+            (.newAddress, .showAddressChange, .submitAddressChange),
         ] {
             mount(purpose.page, shown, taken, on: pages) { (token, asked) throws(Failure) in
                 let account = try await passwordReset.linkedAccount(token, for: purpose, in: asked.loaded)
-                return asked.page.form(for: purpose, token: token, account: account)
+                return asked.page.form(for: purpose, token: token, account: account, next: asked.next)
             } take: { (form, asked) throws(Failure) in
                 try await take(form, of: purpose, asked)
             }
@@ -78,6 +82,8 @@ package struct LinkPages: Sendable {
         let page: LinkPage
         let source: RequestSource
         let logger: Logger
+        /// The page of the app to which the user may go on.
+        let next: ContinueURL?
     }
 
     private func mount(
@@ -88,19 +94,27 @@ package struct LinkPages: Sendable {
         show: @escaping @Sendable (_ token: String, Asked) async throws(Failure) -> Response,
         take: @escaping @Sendable (FormFields, Asked) async throws(Failure) -> Response
     ) {
-        @Sendable func asked(_ context: APIContext, _ loaded: LoadedApplication, _ page: WebPage) -> Asked {
+        @Sendable func asked(
+            _ context: APIContext,
+            _ loaded: LoadedApplication,
+            _ page: WebPage,
+            _ fields: FormFields
+        ) throws(Failure) -> Asked {
             Asked(
                 loaded: loaded,
                 page: LinkPage(of: loaded.application, page, errors: routes.errors),
                 source: RequestSource(name: context.peer.network.name),
-                logger: context.logger
+                logger: context.logger,
+                next: try fields.value("continue").flatMap { ContinueURL($0, in: loaded.application.settings) }
             )
         }
         routes.on(.get, segment, shown, on: pages) { (request, context, loaded, page) throws(Failure) in
-            try await show(try FormFields(request.uri.query ?? "").value("token") ?? "", asked(context, loaded, page))
+            let query = try FormFields(request.uri.query ?? "")
+            return try await show(try query.value("token") ?? "", try asked(context, loaded, page, query))
         }
         routes.on(.post, segment, taken, on: pages) { (request, context, loaded, page) throws(Failure) in
-            try await take(try await request.formBody(upTo: Self.formLimit), asked(context, loaded, page))
+            let form = try await request.formBody(upTo: Self.formLimit)
+            return try await take(form, try asked(context, loaded, page, form))
         }
     }
 
@@ -122,6 +136,7 @@ package struct LinkPages: Sendable {
                 token: token,
                 account: account,
                 keepsIdentities: keepsIdentities,
+                next: asked.next,
                 refusal: refusal
             )
         }
@@ -160,7 +175,7 @@ package struct LinkPages: Sendable {
                 in: asked.loaded,
                 logger: asked.logger
             )
-            return asked.page.says(.passwordIsSet, .logInWithNewPassword)
+            return asked.page.says(.passwordIsSet, .logInWithNewPassword, next: asked.next)
         case .confirmation:
             let new = try form.value("newPassword")
             try await confirmation.confirmEmail(
@@ -171,6 +186,10 @@ package struct LinkPages: Sendable {
                 logger: asked.logger
             )
             return asked.page.says(.addressIsConfirmed, .logInNow)
+        case .verification, .newAddress:
+            _ = try await verification.confirm(by: token, in: asked.loaded, logger: asked.logger)
+            let text: PageText = purpose == .newAddress ? .addressIsYours : .logInNow
+            return asked.page.says(.addressIsConfirmed, text, next: asked.next)
         case .reversal:
             let lost = try await reversal.undoChange(
                 by: token,
@@ -272,7 +291,7 @@ extension Operation {
     fileprivate static let showPasswordReset = page(
         "showPasswordReset",
         "Shows the page of a mailed link: a form for a new password. Reading the page changes nothing.",
-        parameters: [.linkToken]
+        parameters: [.linkToken, .nextPage]
     )
 
     fileprivate static let submitPasswordReset = page(
@@ -284,6 +303,7 @@ extension Operation {
             "keepIdentities": .string.described(
                 "Present when the user has ticked that the identities of the account are their own."
             ),
+            "continue": .string.described("A page of the app, of one of its origins."),
         ])
     )
 
@@ -363,6 +383,34 @@ extension Operation {
         or: [.failurePage(409), .failurePage(429)]
     )
 
+    fileprivate static let showVerification = page(
+        "showAddressVerification",
+        "Shows the page of a mailed link: a form that confirms the address. Reading the page changes nothing.",
+        parameters: [.linkToken, .nextPage]
+    )
+
+    fileprivate static let submitVerification = page(
+        "submitAddressVerification",
+        "Confirms the address.",
+        form: .fields(["token": .string, "continue": .string])
+    )
+
+    fileprivate static let showAddressChange = page(
+        "showAddressChange",
+        """
+        Shows the page of a mailed link: a form that gives the account the address of the mail. Reading the page \
+        changes nothing.
+        """,
+        parameters: [.linkToken, .nextPage]
+    )
+
+    fileprivate static let submitAddressChange = page(
+        "submitAddressChange",
+        "Gives the account the address.",
+        form: .fields(["token": .string, "continue": .string]),
+        or: [.failurePage(409)]
+    )
+
     fileprivate static let showInvitation = page(
         "showInvitation",
         """
@@ -385,4 +433,11 @@ extension Operation {
 
 extension Parameter {
     fileprivate static let linkToken = Parameter("token", in: .query, .string, "Of the link.")
+    fileprivate static let nextPage = Parameter(
+        "continue",
+        in: .query,
+        .string,
+        "A page of the app, of one of its origins, to which the last page leads.",
+        isRequired: false
+    )
 }

@@ -1,0 +1,53 @@
+package import Curl
+package import Description
+package import Domain
+package import Encodings
+package import Providers
+
+/// The addresses of authorization servers in settings and presets.
+package enum ServerAddress {
+    package static let rule = TextRule(
+        "must be an https URL, or an http URL of this machine, like https://auth.example.com/token",
+        pattern: "^https?://[^#{}\\s]{1,990}$",
+        example: "https://auth.example.com/token"
+    ) { text in
+        text.utf8.count <= 1000 && (try? HTTPURL(text)) != nil
+    }
+
+    /// The rule for an address in which `{clientId}` may stand for the client's id.
+    package static let ruleWithClient = TextRule(
+        rule.text,
+        pattern: "^https?://[^#\\s]{1,990}$",
+        example: "https://auth.example.com/clients/{clientId}"
+    ) { text in rule.allows(text.replacing("{clientId}", with: "1")) }
+
+    /// Returns an address to call.
+    ///
+    /// - Throws: `provider_misconfigured` if the text is no address.
+    package static func url(_ text: String, of service: UpstreamService) throws(Failure) -> HTTPURL {
+        do throws(CurlError) { return try HTTPURL(text) } catch { throw ProviderFault(error, of: service).failure }
+    }
+}
+
+/// The path of a member in a response: names that dots join, such as `app.client_id`.
+package enum MemberPath {
+    package static let rule = TextRule(
+        "must be the path of a member, like app.client_id",
+        pattern: "^[A-Za-z0-9_]{1,64}(\\.[A-Za-z0-9_]{1,64}){0,4}$",
+        example: "app.client_id"
+    ) { text in
+        let names = text.split(separator: ".", omittingEmptySubsequences: false)
+        return names.count <= 5
+            && names.allSatisfy { name in
+                (1...64).contains(name.utf8.count)
+                    && name.utf8.allSatisfy { $0.isASCIIAlphanumeric || $0 == UInt8(ascii: "_") }
+            }
+    }
+
+    /// Returns the value at a path; nil if there is none.
+    package static func value(at path: String, in object: JSONObject) -> JSONValue? {
+        var value: JSONValue? = .object(object)
+        for name in path.split(separator: ".") { value = value?.object?[String(name)] }
+        return value
+    }
+}

@@ -1,0 +1,75 @@
+/// A user, with the facts beyond the properties that clients and administrators of Firebase see.
+package struct AccountFacts: Sendable {
+    package let user: User
+    /// The id of the user for Firebase's clients, if it is not the object id.
+    package let uid: String?
+    /// The custom claims of the user, as the JSON text that an administrator set.
+    package let claims: String?
+    /// Unix seconds: an administrator has ended the sessions that were opened before or in this second; nil for none.
+    package let validSince: Int64?
+    /// The identities of the user, the oldest first.
+    package let identities: [IdentityKey]
+    /// The second factors of the user whose codes come from an app or by SMS, the oldest first.
+    package let codeFactors: [CodeFactor]
+    /// The login name of the user's password, and the time of its last change in milliseconds since 1970; nil without a
+    /// password.
+    package let password: (login: String, changed: Int64)?
+
+    package init(
+        user: User,
+        uid: String?,
+        claims: String?,
+        validSince: Int64?,
+        identities: [IdentityKey],
+        codeFactors: [CodeFactor],
+        password: (login: String, changed: Int64)?
+    ) {
+        self.user = user
+        self.uid = uid
+        self.claims = claims
+        self.validSince = validSince
+        self.identities = identities
+        self.codeFactors = codeFactors
+        self.password = password
+    }
+}
+
+/// How an administrator names a user.
+package enum AccountName: Sendable {
+    /// The uid that was given to the user, or else the object id.
+    case uid(String)
+    /// The whole e-mail address, ignoring case.
+    case email(String)
+    /// The value of the property with the telephone number.
+    case phone(String)
+    /// The user has one of the identities.
+    case identity(among: [IdentityKey])
+}
+
+/// The users whom an administrator reads.
+package enum AccountSelection: Sendable {
+    case ids([ObjectID])
+    /// Users in the order of their object ids, starting after the given id.
+    case page(after: ObjectID?, limit: Int)
+    /// Users in an order.
+    case ordered(AccountOrder, isDescending: Bool, offset: Int, limit: Int)
+}
+
+/// A fact about users by which an administrator may sort them.
+package enum AccountOrder: Sendable {
+    case id, name, created, lastLogin, email
+}
+
+/// An administrator's changes of an account beyond its record.
+package struct AccountSettings: Sendable {
+    /// The custom claims, as JSON text; nil leaves them as they are.
+    package var claims: GivenProperties.Given<String>?
+    /// Unix seconds: sessions that were opened before or in this second end.
+    package var validSince: Int64?
+    /// Whether the e-mail address counts as confirmed.
+    package var emailVerified: Bool?
+
+    package init() {}
+
+    package var isEmpty: Bool { claims == nil && validSince == nil && emailVerified == nil }
+}

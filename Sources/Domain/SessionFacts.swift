@@ -1,0 +1,48 @@
+/// A valid session with everything that a signed token says about it and its user.
+package struct SessionFacts: Sendable {
+    package let key: SessionKey
+    package let account: AccountFacts
+    /// The name of the provider by which the session was opened, or `password` or `passkey`; nil for a guest.
+    package let method: String?
+    /// Unix seconds at which the user last authenticated; 1970 if a server opened the session.
+    package let authenticatedAt: Int64
+    /// Unix seconds at which the session was opened.
+    package let opened: Int64
+    package let factor: FactorKind?
+    /// The claims that a server added to the session's tokens, as JSON text; nil for none.
+    package let claims: String?
+
+    package var user: User { account.user }
+
+    package init(
+        key: SessionKey,
+        account: AccountFacts,
+        method: String?,
+        authenticatedAt: Int64,
+        opened: Int64,
+        factor: FactorKind?,
+        claims: String?
+    ) {
+        self.key = key
+        self.account = account
+        self.method = method
+        self.authenticatedAt = authenticatedAt
+        self.opened = opened
+        self.factor = factor
+        self.claims = claims
+    }
+}
+
+/// A second factor by codes, in the list of a user's factors.
+package struct CodeFactor: Sendable {
+    package let id: String
+    package let kind: FactorKind
+    /// Unix seconds at which the user enrolled the factor.
+    package let created: Int64
+    /// The user's name for the factor.
+    package let label: String?
+
+    package init(id: String, kind: FactorKind, created: Int64, label: String?) {
+        (self.id, self.kind, self.created, self.label) = (id, kind, created, label)
+    }
+}

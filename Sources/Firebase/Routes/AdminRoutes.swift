@@ -1,0 +1,491 @@
+import Accounts
+import Applications
+import Domain
+import Encodings
+import FoundationEssentials
+import HTTP
+import HTTPTypes
+import Hummingbird
+import Logins
+import PublicAPI
+
+/// The routes by which a backend administers the users of its project (docs/protocols/firebase.md §10).
+///
+/// This is a class because the handlers of all calls keep it.
+final class AdminRoutes: Sendable {
+    private let tokens: IDTokens
+    private let serviceAccounts: ServiceAccounts
+    private let accounts: BackendAccounts
+    private let collection: UserCollection
+    private let records: OtherRecords
+    private let deletions: AccountDeletions
+    private let verification: AddressVerification
+    private let mailedLogins: MailedLogins
+    private let importing: ImportingUsers
+    private let clock: WallClock
+
+    init(_ useCases: UseCases, tokens: IDTokens, importing: @escaping ImportingUsers, clock: WallClock) {
+        self.tokens = tokens
+        serviceAccounts = useCases.serviceAccounts
+        accounts = useCases.backendAccounts
+        collection = useCases.collection
+        records = useCases.otherRecords
+        deletions = useCases.accountDeletions
+        verification = useCases.addressVerification
+        mailedLogins = useCases.mailedLogins
+        self.importing = importing
+        self.clock = clock
+    }
+
+    /// A backend that has sent a request.
+    struct Backend: Sendable {
+        let server: ServerCaller
+        let application: ServedApplication
+    }
+
+    private typealias Handler = @Sendable (Request, APIContext, Backend) async throws -> Response
+
+    func mount(on routes: ApplicationRoutes) {
+        func on(_ call: Call, use handler: @escaping Handler) {
+            routes.onRoot(
+                call.method,
+                call.fullPath,
+                authorizing: { [self] request, context in
+                    let backend = try await authorize(request, context)
+                    return (backend, backend.application.loaded)
+                },
+                use: handler
+            )
+        }
+        on(.createAccount) { [self] request, context, backend in
+            try await create(try await .administration(request), backend, context)
+        }
+        on(.lookUpAccounts) { [self] request, _, backend in
+            let fields = try await CallFields.administration(request)
+            let found = try await accounts.accounts(
+                named: try Self.names(fields, in: backend.application),
+                by: backend.server,
+                in: backend.application.loaded
+            )
+            var json = JSONObject(kind: "GetAccountInfoResponse")
+            // The SDK for Node.js takes an empty list for a user.
+            if !found.isEmpty { json.append("users", .array(backend.json(of: found))) }
+            return .google(json)
+        }
+        on(.updateAccount) { [self] request, context, backend in
+            try await update(try await .administration(request), backend, context)
+        }
+        on(.deleteAccount) { [self] request, context, backend in
+            let fields = try await CallFields.administration(request)
+            let user = try await user(fields, of: backend)
+            _ = try await delete(user, for: backend, context)
+            return .google(JSONObject(kind: "DeleteAccountResponse"))
+        }
+        on(.deleteAccounts) { [self] request, context, backend in
+            try await deleteAll(try await .administration(request), backend, context)
+        }
+        on(.listAccounts) { [self] request, _, backend in try await page(request, backend) }
+        on(.queryAccounts) { [self] request, _, backend in
+            try await query(try await .administration(request), backend)
+        }
+        on(.importAccounts) { [self] request, _, backend in
+            let fields = try await CallFields.read(request, limits: .userImport)
+            let refused = try await importing(
+                try GivenUsers(fields, in: backend.application),
+                backend.application.loaded.application.id,
+                backend.server.actor
+            )
+            var json = JSONObject(kind: "UploadAccountResponse")
+            if !refused.isEmpty {
+                let errors = refused.map { index, message -> JSONValue in
+                    .object(["index": .integer(Int64(index)), "message": .string(message)])
+                }
+                json.append("error", .array(errors))
+            }
+            return .google(json)
+        }
+        on(.makeLink) { [self] request, _, backend in
+            try await makeLink(try await .administration(request), request, backend)
+        }
+        on(.createSessionCookie) { [self] request, _, backend in
+            let fields = try await CallFields.administration(request)
+            let cookie = try await tokens.sessionCookie(of: fields, in: backend.application)
+            return .google(["sessionCookie": .string(cookie.reveal())])
+        }
+    }
+
+    // MARK: Authorization
+
+    /// Returns the backend whose access token a request has.
+    ///
+    /// - Throws: `operator_token_invalid`; `operator_forbidden` for another project, and for a browser.
+    private func authorize(_ request: Request, _ context: APIContext) async throws(Failure) -> Backend {
+        guard let token = Self.token(of: request) else {
+            throw Failure(
+                .operatorTokenInvalid,
+                "Send the access token of a service account of this project: Authorization: Bearer."
+            )
+        }
+        let (account, loaded) = try await serviceAccounts.account(byAccessToken: token)
+        guard request.headers[.origin] == nil else {
+            throw Failure(
+                .operatorForbidden,
+                "A browser sent the access token of a service account, which anyone who opens the page can read."
+            )
+        }
+        let application = try ServedApplication(loaded)
+        guard context.parameters.get("project")?.hasSameBytes(as: application.projectID) == true else {
+            throw Failure(.operatorForbidden, "This service account belongs to another project.")
+        }
+        return Backend(
+            server: ServerCaller(account: account, source: context.peer.text),
+            application: application
+        )
+    }
+
+    /// Returns the access token of a request: the token of the scheme Bearer, or the password of the scheme Basic.
+    ///
+    /// In its mode for emulators, the SDK for Python sends the user and the password of the emulator's address.
+    private static func token(of request: Request) -> String? {
+        let words = (request.headers[.authorization] ?? "").split(separator: " ")
+        guard words.count == 2 else { return nil }
+        switch words[0].lowercased() {
+        case "bearer": return String(words[1])
+        case "basic":
+            guard words[1].utf8.count <= 2048, let data = Data(base64Encoded: String(words[1])),
+                let text = String(validating: data, as: UTF8.self), let colon = text.firstIndex(of: ":")
+            else { return nil }
+            return String(text[colon...].dropFirst())
+        default: return nil
+        }
+    }
+
+    // MARK: Reading
+
+    /// The maximum number of users in a call.
+    static let maxInBatch = 1000
+
+    private static func names(
+        _ fields: CallFields,
+        in application: ServedApplication
+    ) throws(Failure) -> [AccountName] {
+        var names: [AccountName] = []
+        names += try fields.texts("localId").map(AccountName.uid)
+        names += try (fields.texts("email") + fields.texts("initialEmail")).map(AccountName.email)
+        names += try fields.texts("phoneNumber").map(AccountName.phone)
+        let identities = fields.value("federatedUserId")
+        guard identities == nil || identities?.array != nil else {
+            throw Failure(.malformedRequest, "federatedUserId must be a list.")
+        }
+        for given in identities?.array ?? [] {
+            guard let given = given.object.map(CallFields.init), let id = try given.filled("providerId"),
+                let subject = try given.filled("rawId")
+            else { throw Failure(.malformedRequest, "federatedUserId needs providerId and rawId.") }
+            let provider = ProviderID.provider(id)
+            names.append(
+                .identity(among: provider.map { application.loaded.identities(of: subject, at: $0) } ?? [])
+            )
+        }
+        guard !names.isEmpty else { throw .google("MISSING_IDENTIFIER", "Name the users.") }
+        guard names.count <= BackendAccounts.maxNamed else {
+            throw .google("LOCAL_ID_LIST_EXCEEDS_LIMIT", "Name at most \(BackendAccounts.maxNamed) users.")
+        }
+        return names
+    }
+
+    private func page(_ request: Request, _ backend: Backend) async throws(Failure) -> Response {
+        let query = request.uri.queryParameters
+        let limit = query.get("maxResults").map { Int($0) } ?? 20
+        guard let limit, (1...BackendAccounts.maxPage).contains(limit) else {
+            throw .google("INVALID_PAGE_SELECTION", "maxResults must be 1 to \(BackendAccounts.maxPage).")
+        }
+        var after: ObjectID?
+        if let text = query.get("nextPageToken"), !text.isEmpty {
+            guard let id = ObjectID(text) else {
+                throw .google("INVALID_PAGE_SELECTION", "nextPageToken must be that of the former page.")
+            }
+            after = id
+        }
+        let found = try await accounts.accounts(
+            .page(after: after, limit: limit + 1),
+            by: backend.server,
+            in: backend.application.loaded
+        )
+        let shown = Array(found.prefix(limit))
+        var json = JSONObject(kind: "DownloadAccountResponse")
+        json.append("users", .array(backend.json(of: shown)))
+        if found.count > limit, let last = shown.last {
+            json.append("nextPageToken", .string(last.user.objectID.description))
+        }
+        return .google(json)
+    }
+
+    private func query(_ fields: CallFields, _ backend: Backend) async throws(Failure) -> Response {
+        let loaded = backend.application.loaded
+        guard try fields.flag("returnUserInfo") ?? true else {
+            let caller = try await collection.searcher(token: nil, server: backend.server, in: loaded)
+            let count = try await collection.count(nil, for: caller, in: loaded)
+            return .google(["recordsCount": .string(String(count))])
+        }
+        let (limit, offset) = (try Self.number("limit", fields) ?? 500, try Self.number("offset", fields) ?? 0)
+        guard (1...500).contains(limit) else { throw Failure(.malformedRequest, "limit must be 1 to 500.") }
+        var found: [AccountFacts]
+        if let expressions = fields.value("expression")?.array, !expressions.isEmpty {
+            found = try await accounts.accounts(
+                named: try Self.names(matching: expressions),
+                by: backend.server,
+                in: loaded
+            )
+            found = Array(found.dropFirst(offset).prefix(limit))
+        } else {
+            found = try await accounts.accounts(
+                .ordered(
+                    try Self.order(fields),
+                    isDescending: try fields.text("order")?.hasSameBytes(as: "DESC") == true,
+                    offset: offset,
+                    limit: limit
+                ),
+                by: backend.server,
+                in: loaded
+            )
+        }
+        return .google([
+            "recordsCount": .string(String(found.count)), "userInfo": .array(backend.json(of: found)),
+        ])
+    }
+
+    private static func names(matching expressions: [JSONValue]) throws(Failure) -> [AccountName] {
+        guard expressions.count <= BackendAccounts.maxNamed else {
+            throw Failure(.malformedRequest, "Send at most \(BackendAccounts.maxNamed) expressions.")
+        }
+        var names: [AccountName] = []
+        for expression in expressions {
+            guard let fields = expression.object.map(CallFields.init) else {
+                throw Failure(.malformedRequest, "An expression must be an object.")
+            }
+            if let email = try fields.filled("email") { names.append(.email(email)) }
+            if let number = try fields.filled("phoneNumber") { names.append(.phone(number)) }
+            if let uid = try fields.filled("userId") { names.append(.uid(uid)) }
+        }
+        return names
+    }
+
+    private static func order(_ fields: CallFields) throws(Failure) -> AccountOrder {
+        switch try fields.text("sortBy") {
+        case nil, "SORT_BY_FIELD_UNSPECIFIED", "USER_ID": return .id
+        case "NAME": return .name
+        case "CREATED_AT": return .created
+        case "LAST_LOGIN_AT": return .lastLogin
+        case "USER_EMAIL": return .email
+        default:
+            throw Failure(
+                .malformedRequest,
+                "sortBy must be USER_ID, NAME, CREATED_AT, LAST_LOGIN_AT or USER_EMAIL."
+            )
+        }
+    }
+
+    private static func number(_ name: String, _ fields: CallFields) throws(Failure) -> Int? {
+        guard let text = try fields.text(name) else { return nil }
+        guard let number = Int(text), (0...1_000_000_000).contains(number) else {
+            throw Failure(.malformedRequest, "\(name) must be a number.")
+        }
+        return number
+    }
+
+    // MARK: Links
+
+    /// Makes the link of a mail that the backend sends itself.
+    private func makeLink(
+        _ fields: CallFields,
+        _ request: Request,
+        _ backend: Backend
+    ) async throws(Failure) -> Response {
+        guard try fields.flag("returnOobLink") == true else {
+            throw Failure(.malformedRequest, "returnOobLink must be true: a backend sends its own mails.")
+        }
+        let mode = try ActionRoutes.mode(of: fields)
+        let link = try ActionLink(fields, of: request, by: nil, in: backend.application)
+        let email = try ActionRoutes.address(fields, "email")
+        let made: (address: Secret, code: Secret)
+        if let purpose = mode.purpose {
+            do throws(Failure) {
+                made = try await verification.makeLink(
+                    purpose,
+                    forUserAt: email,
+                    newAddress: purpose == .newAddress ? try ActionRoutes.address(fields, "newEmail") : nil,
+                    as: link.wish,
+                    by: backend.server,
+                    in: backend.application.loaded
+                )
+            } catch {
+                throw error.named("EMAIL_NOT_FOUND", for: .loginUnknown)
+            }
+        } else {
+            try backend.application.requireEmailLinks(for: link)
+            made = try await mailedLogins.makeLink(
+                for: email,
+                by: backend.server,
+                in: backend.application.loaded
+            ) { link.path(.signIn, $0) }
+        }
+        var json = JSONObject(kind: "GetOobConfirmationCodeResponse")
+        json.append("email", .string(email.text))
+        json.append("oobCode", .string(made.code.reveal()))
+        json.append("oobLink", .string(made.address.reveal()))
+        return .google(json)
+    }
+
+    // MARK: Writing
+
+    private func create(
+        _ fields: CallFields,
+        _ backend: Backend,
+        _ context: APIContext
+    ) async throws(Failure) -> Response {
+        let record = try UserRecord(new: fields, in: backend.application)
+        let made: [WrittenUser]
+        do throws(Failure) {
+            made = try await records.create(
+                [record],
+                by: backend.server,
+                in: backend.application.loaded,
+                logger: context.logger
+            )
+        } catch {
+            throw error.named("DUPLICATE_LOCAL_ID", for: .conflict)
+        }
+        return try await reply("SignupNewUserResponse", made.map(\.user.objectID), backend)
+    }
+
+    private func update(
+        _ fields: CallFields,
+        _ backend: Backend,
+        _ context: APIContext
+    ) async throws(Failure) -> Response {
+        let user = try await user(fields, of: backend)
+        let change = try AccountChange(fields, in: backend.application, now: clock.seconds)
+        do throws(Failure) {
+            try await accounts.change(
+                user,
+                by: change,
+                for: backend.server,
+                from: context.source,
+                in: backend.application.loaded,
+                logger: context.logger
+            )
+        } catch {
+            throw error.named("USER_NOT_FOUND", for: .notFound)
+                .named("OPERATION_NOT_ALLOWED", for: .conflict, .factorNotOffered)
+        }
+        return try await reply("SetAccountInfoResponse", [user], backend)
+    }
+
+    /// Returns the response with users as they are now.
+    private func reply(_ kind: String, _ users: [ObjectID], _ backend: Backend) async throws(Failure) -> Response {
+        let found = try await accounts.accounts(.ids(users), by: backend.server, in: backend.application.loaded)
+        guard let facts = found.first else { throw .google("USER_NOT_FOUND", "This user does not exist.") }
+        let account = Account(facts, in: backend.application)
+        var json = JSONObject(kind: kind)
+        json.append("localId", .string(account.id))
+        account.addProfile(to: &json)
+        json.append("emailVerified", .bool(facts.user.emailVerified))
+        json.append("providerUserInfo", .array(account.providers))
+        return .google(json)
+    }
+
+    private func delete(_ user: ObjectID, for backend: Backend, _ context: APIContext) async throws(Failure) {
+        do throws(Failure) {
+            _ = try await deletions.delete(
+                user,
+                token: nil,
+                server: backend.server,
+                in: backend.application.loaded,
+                logger: context.logger
+            )
+        } catch {
+            throw error.named("USER_NOT_FOUND", for: .notFound).named("OPERATION_NOT_ALLOWED", for: .conflict)
+        }
+    }
+
+    /// Deletes users one after another; unknown users count as deleted.
+    ///
+    /// The response has the place in the list of each user who could not be deleted.
+    private func deleteAll(
+        _ fields: CallFields,
+        _ backend: Backend,
+        _ context: APIContext
+    ) async throws(Failure) -> Response {
+        let uids = try fields.texts("localIds")
+        guard (1...Self.maxInBatch).contains(uids.count) else {
+            throw .google("LOCAL_ID_LIST_EXCEEDS_LIMIT", "Name 1 to \(Self.maxInBatch) users as localIds.")
+        }
+        let loaded = backend.application.loaded
+        let users = try await accounts.users(ofUIDs: uids, in: loaded)
+        let found = try await accounts.accounts(.ids(Array(users.values)), by: backend.server, in: loaded)
+        let enabled = Set(found.filter { $0.user.status != .disabled }.map(\.user.objectID))
+        let isForced = try fields.flag("force") == true
+        var errors: [JSONValue] = []
+        for (index, uid) in uids.enumerated() {
+            guard let user = FirebaseUID(uid).flatMap({ users[$0] }) else { continue }
+            var message: String?
+            if !isForced, enabled.contains(user) {
+                message = "NOT_DISABLED : Disable the account before bulk deletion."
+            } else {
+                do throws(Failure) {
+                    try await delete(user, for: backend, context)
+                } catch {
+                    // The user may be in the list twice.
+                    message = error.nameOfGoogle == "USER_NOT_FOUND" ? nil : error.message
+                }
+            }
+            guard let message else { continue }
+            errors.append(
+                .object(["index": .integer(Int64(index)), "localId": .string(uid), "message": .string(message)])
+            )
+        }
+        return .google(errors.isEmpty ? [:] : ["errors": .array(errors)])
+    }
+
+    /// Returns the user that a call names by `localId`.
+    ///
+    /// - Throws: `MISSING_LOCAL_ID`, `USER_NOT_FOUND`.
+    private func user(_ fields: CallFields, of backend: Backend) async throws(Failure) -> ObjectID {
+        guard let uid = try fields.filled("localId") else {
+            throw .google("MISSING_LOCAL_ID", "Name the user as localId.")
+        }
+        do throws(Failure) {
+            return try await accounts.user(ofUID: uid, in: backend.application.loaded)
+        } catch {
+            throw error.named("USER_NOT_FOUND", for: .notFound)
+        }
+    }
+}
+
+extension AdminRoutes.Backend {
+    func json(of found: [AccountFacts]) -> [JSONValue] { found.map { .object(Account($0, in: application).json) } }
+}
+
+extension CallFields {
+    /// Reads the body of a backend's request, which may name a thousand users.
+    static func administration(_ request: Request) async throws(Failure) -> CallFields {
+        try await read(request, limits: .administration)
+    }
+}
+
+extension JSONLimits {
+    /// The limits of a thousand users with their hashes and identities.
+    fileprivate static let userImport = {
+        var limits = request
+        limits.bytes = 8_388_608
+        limits.members = 100_000
+        return limits
+    }()
+
+    fileprivate static let administration = {
+        var limits = request
+        limits.bytes = 524_288
+        limits.members = 2048
+        return limits
+    }()
+}

@@ -1,0 +1,103 @@
+package import AuthorizationServers
+package import Curl
+package import Description
+package import Domain
+package import Encodings
+package import Mapping
+package import Providers
+
+extension ProviderName {
+    /// The name of the provider kind for OAuth 2.0.
+    package static let oauth2 = ProviderName(known: "oauth2")
+}
+
+/// The provider kind for OAuth 2.0 servers without ID tokens.
+///
+/// A provider of this kind accepts authorization codes, and access tokens if the server shows for which client it
+/// issued them.
+package struct OAuth2Kind: ProviderKind {
+    package let name = ProviderName.oauth2
+    package let title = "OAuth 2.0"
+    package let fields = ProfileFields.none
+    package let subjects = SubjectRule(isGlobal: true)
+    package let appTerms = AppTerms.client
+    package let optionShape = OAuth2Options.description.shape
+    package let secretOptions: [SecretOption] = []
+    package let exportedOptions = ["preset"]
+    package let dialogReturn: EnteredAddress? =
+        EnteredAddress(place: "The client", title: "Redirect URI", name: "authorize")
+
+    private let servers: Links<OAuth2ServerKey, AuthorizationServer>
+    package var presets: [PresetGuide] { known.guides }
+    private let known: Presets<OAuth2Preset>
+    private let clock: WallClock
+
+    package init(
+        curl: CurlClient,
+        configuration: CallConfiguration,
+        presets: Presets<OAuth2Preset>? = nil,
+        clock: WallClock
+    ) {
+        let caller = ServerCaller(curl: curl, configuration: configuration)
+        let calls = ServerCalls(of: "oauth2")
+        servers = Links { key in
+            AuthorizationServer(
+                UpstreamService(name: key.title, api: "OAuth 2.0 server"),
+                caller: caller,
+                calls: calls
+            )
+        }
+        known = presets ?? .shipped
+        self.clock = clock
+    }
+
+    package func options(
+        in object: JSONObject,
+        at place: JSONPointer,
+        problems: inout DocumentProblems
+    ) -> JSONValue {
+        let options = OAuth2Options.description.read(membersOf: object, at: place, problems: &problems)
+        return OAuth2Options.description.document(of: options)
+    }
+
+    package func check(_ options: JSONValue, at place: JSONPointer, problems: inout DocumentProblems) {
+        guard let options = try? OAuth2Options(options), known.named(options.preset) == nil else { return }
+        problems.add(place / "preset", "is none of \(known.names)")
+    }
+
+    package func provider(_ setup: ProviderSetup) throws(DocumentProblems) -> any Provider {
+        let options = try OAuth2Options(setup.options)
+        guard let preset = known.named(options.preset) else {
+            throw DocumentProblems(JSONPointer() / "preset", "is none of \(known.names)")
+        }
+        let settings = OAuth2Settings(options, preset: preset)
+        return OAuth2Provider(
+            name: setup.name,
+            isEnabled: setup.isEnabled,
+            apps: setup.apps,
+            settings: settings,
+            server: servers.link(settings.server),
+            clock: clock
+        )
+    }
+}
+
+extension OAuth2Kind: UpstreamKind {
+    package static var variables: [any DeclaredVariable] { ServerVariables.all + [ownPresets] }
+
+    private static let ownPresets = Variable.presets(
+        "oauth.presets",
+        addedTo: Presets<OAuth2Preset>.shipped,
+        """
+        A file with [presets of your own](providers/README.md#presets-of-your-own) for OAuth 2.0 servers: a JSON list.
+        """
+    )
+
+    package static func setup(_ settings: inout some UpstreamSettings) -> UpstreamSetup? {
+        let configuration = CallConfiguration(&settings)
+        let presets = settings.value(ownPresets)
+        return UpstreamSetup(usesTLS: true) { parts in
+            OAuth2Kind(curl: parts.curl, configuration: configuration, presets: presets, clock: parts.clock)
+        }
+    }
+}

@@ -1,0 +1,89 @@
+import AuthorizationServers
+package import Description
+package import Encodings
+import Providers
+
+/// The options of logins with an OAuth 2.0 server.
+package struct OAuth2Options: Sendable, Equatable {
+    /// The name of the preset, which has the addresses.
+    package var preset = ""
+    /// The displayed name of the provider; nil for that of the preset.
+    package var title: String?
+    package var authorizationURL: String?
+    package var tokenURL: String?
+    package var profileURL: String?
+    package var tokenCheckURL: String?
+    package var revocationURL: String?
+    package var scopes: [String]?
+    /// The redirect URIs that are accepted with an authorization code from a client, compared as bytes.
+    package var redirectURIs: [String] = []
+    /// The URLs to which a browser may return after a login in a dialog that this service opens, compared as bytes.
+    package var returnURLs: [String] = []
+    package var keepTokens = false
+    package var refreshHours: Int64?
+
+    package init() {}
+
+    /// Reads the options; an absent option has its default.
+    ///
+    /// - Throws: `DocumentProblems` with every problem, by its position in the options.
+    package init(_ document: JSONValue) throws(DocumentProblems) {
+        self = try Self.description.read(stored: document)
+    }
+
+    /// Describes the options.
+    package static let description = ObjectDescription(
+        OAuth2Options(),
+        unknown: "is not an option",
+        [
+            Field(
+                "preset",
+                \.preset,
+                .text(PresetName.rule),
+                "Preset",
+                "The name of a known server: \(Presets<OAuth2Preset>.shipped.names).",
+                isRequired: true
+            ),
+            Field(
+                "title",
+                \.title,
+                Codec<String>.text(ProviderTitle.rule).orNull,
+                "Displayed name",
+                "The name of the provider on pages and in messages. null: that of the preset."
+            ),
+            address("authorizationUrl", \.authorizationURL, "the login dialog"),
+            address("tokenUrl", \.tokenURL, "the exchange of codes"),
+            address("profileUrl", \.profileURL, "the profile"),
+            address("tokenCheckUrl", \.tokenCheckURL, "the check of access tokens", ServerAddress.ruleWithClient),
+            address("revocationUrl", \.revocationURL, "the revocation", ServerAddress.ruleWithClient),
+            Field(
+                "scopes",
+                \.scopes,
+                Codec<[String]>.list(of: .text(Scopes.rule), max: 50).orNull,
+                "Scopes",
+                "The scopes that the login dialog asks for. null: those of the preset."
+            ),
+            RedirectTarget.ofClients(\.redirectURIs),
+            RedirectTarget.afterLogin(\.returnURLs),
+            KeptGrantOptions.keepTokens(\.keepTokens),
+            KeptGrantOptions.refreshHours(\.refreshHours),
+        ]
+    ) { options, place, problems in
+        KeptGrantOptions.check(keepTokens: options.keepTokens, options.refreshHours, at: place, &problems)
+    }
+
+    private static func address(
+        _ name: String,
+        _ path: any WritableKeyPath<OAuth2Options, String?> & Sendable,
+        _ purpose: String,
+        _ rule: TextRule = ServerAddress.rule
+    ) -> Field<OAuth2Options> {
+        Field(
+            name,
+            path,
+            Codec<String>.text(rule).orNull,
+            "Address of \(purpose)",
+            "The address of \(purpose), such as that of a server of your own. null: that of the preset."
+        )
+    }
+}

@@ -1,0 +1,129 @@
+package import Domain
+import Encodings
+import Postgres
+
+extension SessionFacts {
+    /// Returns the select list for `init(_:columns:)`; `s` is the session's row, and `u` the user's.
+    static func list(of application: Application, columns: UserColumns) -> String {
+        """
+        s.token_hash, s.provider, floor(extract(epoch from s.proved))::bigint,
+        floor(extract(epoch from s.created))::bigint, s.factor_kind, s.claims,
+        \(AccountFacts.list(of: application, columns: columns))
+        """
+    }
+
+    /// Reads the columns of `list(of:columns:)`; nil if they are of no session.
+    init?(_ row: inout Row, columns: UserColumns) throws(PostgresError) {
+        guard let hash = try row.next([UInt8]?.self) else {
+            row.skipRest()
+            return nil
+        }
+        let method = try row.next(String?.self)
+        let (authenticatedAt, opened) = (try row.next(Int64.self), try row.next(Int64.self))
+        let factor = try row.next(String?.self).flatMap(FactorKind.init)
+        let claims = try row.next(String?.self)
+        self.init(
+            key: SessionKey(hash: hash),
+            account: try AccountFacts(&row, columns: columns),
+            method: method,
+            authenticatedAt: authenticatedAt,
+            opened: opened,
+            factor: factor,
+            claims: claims
+        )
+    }
+}
+
+extension AccountFacts {
+    /// Returns the select list for `init(_:columns:)`; `u` is the user's row.
+    static func list(of application: Application, columns: UserColumns) -> String {
+        let schema = quoted(application.schema)
+        return """
+            array(
+                select i.provider || ' ' || i.provider_app || ' ' || i.subject from \(schema).identities i
+                where i.object_id = u.object_id order by i.created, i.provider, i.provider_app, i.subject
+            ),
+            array(
+                select upper(f.id::text) || ' ' || f.kind || ' ' || floor(extract(epoch from f.created))::bigint
+                    || coalesce(' ' || f.label, '')
+                from \(schema).factors f
+                where f.object_id = u.object_id and f.removed is null and f.kind in ('totp', 'sms')
+                order by f.created, f.id
+            ),
+            (select p.login from \(schema).passwords p where p.object_id = u.object_id),
+            (select p.changed from \(schema).passwords p where p.object_id = u.object_id),
+            (select f.uid from \(schema).firebase_users f where f.object_id = u.object_id),
+            (select f.claims from \(schema).firebase_users f where f.object_id = u.object_id),
+            (
+                select floor(extract(epoch from f.valid_since))::bigint from \(schema).firebase_users f
+                where f.object_id = u.object_id
+            ),
+            \(columns.list(of: "u"))
+            """
+    }
+
+    /// Reads the columns of `list(of:columns:)`.
+    init(_ row: inout Row, columns: UserColumns) throws(PostgresError) {
+        let identities = try row.next([String].self).compactMap(IdentityKey.init(joined:))
+        let codeFactors = try row.next([String].self).compactMap(CodeFactor.init(joined:))
+        let (login, changed) = (try row.next(String?.self), try row.next(Timestamp?.self))
+        let (uid, claims) = (try row.next(String?.self), try row.next(String?.self))
+        let validSince = try row.next(Int64?.self)
+        self.init(
+            user: try columns.user(in: &row),
+            uid: uid,
+            claims: claims,
+            validSince: validSince,
+            identities: identities,
+            codeFactors: codeFactors,
+            password: login.flatMap { login in changed.map { (login, $0.milliseconds) } }
+        )
+    }
+}
+
+extension IdentityKey {
+    /// Reads an identity as `AccountFacts.list` joins it: provider, app and subject, separated by spaces.
+    fileprivate init?(joined text: String) {
+        let parts = text.split(separator: " ", maxSplits: 2)
+        guard parts.count == 3, let provider = ProviderName(parts[0]), let app = ProviderAppID(String(parts[1])),
+            let subject = Subject(String(parts[2]))
+        else { return nil }
+        self.init(provider: provider, app: app, subject: subject)
+    }
+}
+
+extension CodeFactor {
+    /// Reads a factor as `AccountFacts.list` joins it: id, kind, time and perhaps the label, separated by spaces.
+    fileprivate init?(joined text: String) {
+        let parts = text.split(separator: " ", maxSplits: 3)
+        guard parts.count >= 3, let kind = FactorKind(rawValue: String(parts[1])), let created = Int64(parts[2]) else {
+            return nil
+        }
+        let label = parts.dropFirst(3).first.map { String($0) }
+        self.init(id: String(parts[0]), kind: kind, created: created, label: label)
+    }
+}
+
+extension Store {
+    /// Returns a valid session with what signed tokens say about it; nil if it is unknown or has ended.
+    ///
+    /// Does not record the session's use.
+    package func sessionFacts(
+        of key: SessionKey,
+        in application: Application
+    ) async throws(Failure) -> StatementOutcome<SessionFacts?> {
+        let columns = UserColumns(application: application)
+        let schema = quoted(application.schema)
+        let sql = """
+            select \(SessionFacts.list(of: application, columns: columns))
+            from \(schema).sessions s join \(schema).users u using (object_id)
+            where s.token_hash = $1 and \(application.isLive("s"))
+            """
+        return try await current(application) {
+            try await tables(of: application).query(
+                Statement(sql: sql, binds: [.bytes(key.hash)]),
+                near: application.affinity
+            ).first { (row) throws(PostgresError) in try SessionFacts(&row, columns: columns) } ?? nil
+        }
+    }
+}
