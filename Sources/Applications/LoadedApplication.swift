@@ -373,16 +373,9 @@ extension MasterKeys {
 /// cost as much as to map a profile.
 package final class LoginPlan: Sendable {
     package let mapping: CompiledMapping
-    /// The SQL statement of a login with a reusable credential.
-    ///
-    /// `singleUseStatement` is the statement for a single-use credential.
-    package let statement: LoginStatement
-    package let singleUseStatement: LoginStatement
-    /// The SQL statement that completes a login after the user has presented a second factor.
-    ///
-    /// Nil if the application asks for no second factor. Logins that were already pending when the operator turned
-    /// second factors off may still need the statement; `finishingStatement` then creates it.
-    private let showing: LoginStatement?
+    private let plain: LoginStatement
+    /// The variants of the statement that have been used so far.
+    private let variants: NIOLockedValueBox<[LoginStatement.Variant: LoginStatement]>
     /// For each value that `columnValues(of:)` returns, its index in the values of a mapped profile.
     private let positions: [Int]
     /// For each undeclared property, its name and the index of its value in the mapping's targets.
@@ -412,40 +405,33 @@ package final class LoginPlan: Sendable {
         self.positions = positions
         self.dynamic = dynamic
         let tokens: TokenKeeping? = tokens.map { $0.isExchanged ? .exchanged : .asItIs }
-        statement = LoginStatement(application: application, provider: provider, tokens: tokens, targets: targets)
-        singleUseStatement = LoginStatement(
-            application: application,
-            provider: provider,
-            tokens: tokens,
-            targets: targets,
-            use: .once
-        )
-        let isAsking = application.settings.secondFactor.demand != .off
-        showing = isAsking ? singleUseStatement.finishing(by: .shown) : nil
+        plain = LoginStatement(application: application, provider: provider, tokens: tokens, targets: targets)
+        variants = NIOLockedValueBox([LoginStatement.Variant(.repeated): plain])
+    }
+
+    /// Returns a variant of the login's SQL statement, which is generated once.
+    package func statement(_ variant: LoginStatement.Variant) -> LoginStatement {
+        variants.withLockedValue { variants in
+            if let made = variants[variant] { return made }
+            let made = plain.variant(variant)
+            variants[variant] = made
+            return made
+        }
     }
 
     /// Returns the e-mail address that the mapping gives to the user; nil if it gives none.
     package func email(of mapped: MappedProfile) -> String? {
-        for (target, value) in zip(statement.targets, columnValues(of: mapped)) where target.name == .email {
+        for (target, value) in zip(plain.targets, columnValues(of: mapped)) where target.name == .email {
             if case .text(let email)? = value { return email }
         }
         return nil
-    }
-
-    /// Returns the SQL statement that completes a pending login, after the user has presented or enrolled a second
-    /// factor.
-    package func finishingStatement(by evidence: FactorProof.Kind) -> LoginStatement {
-        switch evidence {
-        case .shown: showing ?? singleUseStatement.finishing(by: .shown)
-        case .enrolled: singleUseStatement.finishing(by: .enrolled)
-        }
     }
 
     /// Returns the SQL statement that writes a profile that was fetched without a login.
     ///
     /// The statement takes the values of `columnValues(of:)`.
     package func refreshStatement(of application: Application) -> ProfileRefreshStatement {
-        ProfileRefreshStatement(application: application, targets: statement.targets)
+        ProfileRefreshStatement(application: application, targets: plain.targets)
     }
 
     /// Returns the mapped values in the order of the statement's targets.

@@ -15,6 +15,8 @@ package struct TokenKey: Sendable {
     /// The public key as a JWK, without the members that a key set adds (`use`, `alg` and `kid`).
     package let publicKey: JSONObject
     private let key: PrivateKey
+    /// The header of each token, in base64url.
+    private let header: String
 
     fileprivate enum PrivateKey: Sendable {
         case p256(P256.Signing.PrivateKey)
@@ -52,6 +54,8 @@ package struct TokenKey: Sendable {
         self.key = key
         publicKey = try key.publicKey
         id = Self.thumbprint(of: publicKey)
+        let header: JSONObject = ["alg": .string(key.algorithm.rawValue), "kid": .string(id), "typ": .string("JWT")]
+        self.header = Base64URL.encode(JSONValue.object(header).bytes)
     }
 
     /// Returns the thumbprint of a public key (RFC 7638), whose members are those of §3.2 in their order.
@@ -91,21 +95,11 @@ package struct TokenKey: Sendable {
     ///
     /// - Throws: `internal`. This does not happen with a key that was generated or decrypted.
     package func sign(_ claims: JSONObject) throws(Failure) -> Secret {
-        let header: JSONObject = ["alg": .string(algorithm.rawValue), "kid": .string(id), "typ": .string("JWT")]
-        let message = [header, claims]
-            .map { Base64URL.encode(Array(JSONValue.object($0).text.utf8)) }
-            .joined(separator: ".")
+        let message = header + "." + Base64URL.encode(JSONValue.object(claims).bytes)
         guard let signature = try? key.signature(for: Array(message.utf8)) else {
             throw Failure(.internal, "The token could not be signed.", cause: "the key refused to sign")
         }
         return Secret(message + "." + Base64URL.encode(signature))
-    }
-
-    private var algorithm: TokenAlgorithm {
-        switch key {
-        case .p256: .es256
-        case .rsa: .rs256
-        }
     }
 
     /// Returns a certificate of an RSA key in DER, with ten years of validity.
@@ -134,6 +128,13 @@ package struct TokenKey: Sendable {
 }
 
 extension TokenKey.PrivateKey {
+    fileprivate var algorithm: TokenAlgorithm {
+        switch self {
+        case .p256: .es256
+        case .rsa: .rs256
+        }
+    }
+
     /// Reads the stored form of a key: the number of a P-256 key, PKCS#8 in DER of an RSA key.
     fileprivate init(_ bytes: [UInt8], for algorithm: TokenAlgorithm) throws {
         switch algorithm {

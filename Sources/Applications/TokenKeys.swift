@@ -16,6 +16,40 @@ package final class TokenKeys: Sendable {
         /// The published keys of an application, parsed.
         let verifying: [SigningKey]
         let read: ContinuousClock.Instant
+
+        /// Parses the keys of an application; without an application, only keeps the keys.
+        ///
+        /// Takes over what `former` has parsed already. It takes as long to parse an RSA key as to sign several tokens.
+        init(
+            _ keys: [StoredTokenKey],
+            of application: ApplicationID?,
+            read: ContinuousClock.Instant,
+            former: Copy?,
+            masterKeys: MasterKeys
+        ) {
+            self.keys = keys
+            self.read = read
+            var signing: [TokenAlgorithm: TokenKey] = [:]
+            for algorithm in TokenAlgorithm.allCases where application != nil {
+                guard let stored = TokenKeyRing.signing(among: keys, by: algorithm) else { continue }
+                signing[algorithm] = former?.signingKey(like: stored) ?? TokenKey(stored, masterKeys: masterKeys)
+            }
+            self.signing = signing
+            verifying =
+                application == nil
+                ? []
+                : TokenKeyRing.published(among: keys).compactMap { key in
+                    former?.verifying.first { $0.id.hasSameBytes(as: key.id) } ?? SigningKey(jwk: key.jwk)
+                }
+        }
+
+        /// Returns the parsed key of a stored one, unless the stored one was encrypted anew.
+        private func signingKey(like stored: StoredTokenKey) -> TokenKey? {
+            guard let known = signing[stored.algorithm], known.id.hasSameBytes(as: stored.id),
+                keys.contains(where: { $0.id.hasSameBytes(as: stored.id) && $0.secret == stored.secret })
+            else { return nil }
+            return known
+        }
     }
 
     private struct State {
@@ -126,15 +160,13 @@ package final class TokenKeys: Sendable {
     private func read(_ application: ApplicationID?) async throws(Failure) -> Copy {
         let asked = ContinuousClock.now
         let keys = try await store.tokenKeys(of: application)
-        var signing: [TokenAlgorithm: TokenKey] = [:]
-        for algorithm in TokenAlgorithm.allCases where application != nil {
-            signing[algorithm] = TokenKeyRing.signing(among: keys, by: algorithm)
-                .flatMap { TokenKey($0, masterKeys: masterKeys) }
-        }
-        let verifying =
-            application == nil
-            ? [] : TokenKeyRing.published(among: keys).compactMap { SigningKey(jwk: $0.jwk) }
-        let read = Copy(keys: keys, signing: signing, verifying: verifying, read: asked)
+        let read = Copy(
+            keys,
+            of: application,
+            read: asked,
+            former: state.withLockedValue { $0.copies[application] },
+            masterKeys: masterKeys
+        )
         state.withLockedValue { state in
             // An older result replaces no newer one. A result from before a change may lack the change.
             let latest = [state.copies[application]?.read, state.changed].compactMap(\.self).max()

@@ -1,6 +1,6 @@
 /// A user, with the facts beyond the properties that clients and administrators of Firebase see.
 package struct AccountFacts: Sendable {
-    package let user: User
+    package var user: User
     /// The id of the user for Firebase's clients, if it is not the object id.
     package let uid: String?
     /// The custom claims of the user, as the JSON text that an administrator set.
@@ -8,7 +8,7 @@ package struct AccountFacts: Sendable {
     /// Unix seconds: an administrator has ended the sessions that were opened before or in this second; nil for none.
     package let validSince: Int64?
     /// The identities of the user, the oldest first.
-    package let identities: [IdentityKey]
+    package private(set) var identities: [IdentityKey]
     /// The second factors of the user whose codes come from an app or by SMS, the oldest first.
     package let codeFactors: [CodeFactor]
     /// The login name of the user's password, and the time of its last change in milliseconds since 1970; nil without a
@@ -31,6 +31,11 @@ package struct AccountFacts: Sendable {
         self.identities = identities
         self.codeFactors = codeFactors
         self.password = password
+    }
+
+    /// Adds an identity that the user has just got; an identity that is there already is not repeated.
+    package mutating func include(_ identity: IdentityKey) {
+        if !identities.contains(identity) { identities.append(identity) }
     }
 }
 

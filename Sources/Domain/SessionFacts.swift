@@ -1,7 +1,7 @@
 /// A valid session with everything that a signed token says about it and its user.
 package struct SessionFacts: Sendable {
     package let key: SessionKey
-    package let account: AccountFacts
+    package var account: AccountFacts
     /// The name of the provider by which the session was opened, or `password` or `passkey`; nil for a guest.
     package let method: String?
     /// Unix seconds at which the user last authenticated; 1970 if a server opened the session.

@@ -16,7 +16,7 @@ package struct User: Sendable {
     /// Whether the user confirmed the e-mail address by a mailed link.
     ///
     /// A provider's statement does not count (decision D6).
-    package let emailVerified: Bool
+    package var emailVerified: Bool
     /// The declared and built-in properties, in the application's order; a value is nil if the user has none.
     package let properties: [(name: PropertyName, value: PropertyValue?, visibleTo: Visibility)]
     /// The user's undeclared properties, by name.

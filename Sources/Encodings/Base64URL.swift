@@ -3,20 +3,26 @@ package enum Base64URL {
     private static let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_".utf8)
 
     package static func encode(_ bytes: [UInt8]) -> String {
-        var result: [UInt8] = []
-        result.reserveCapacity((bytes.count * 4 + 2) / 3)
-        var buffer: UInt32 = 0
-        var bits = 0
-        for byte in bytes {
-            buffer = buffer << 8 | UInt32(byte)
-            bits += 8
-            while bits >= 6 {
-                bits -= 6
-                result.append(alphabet[Int(buffer >> UInt32(bits) & 0x3F)])
+        // Tokens of more than a kilobyte are encoded with each login, so the text is written in place.
+        String(unsafeUninitializedCapacity: (bytes.count * 4 + 2) / 3) { text in
+            var count = 0
+            var buffer: UInt32 = 0
+            var bits: UInt32 = 0
+            func write(_ value: UInt32) {
+                text[count] = alphabet[Int(value & 0x3F)]
+                count += 1
             }
+            for byte in bytes {
+                buffer = buffer << 8 | UInt32(byte)
+                bits += 8
+                while bits >= 6 {
+                    bits -= 6
+                    write(buffer >> bits)
+                }
+            }
+            if bits > 0 { write(buffer << (6 - bits)) }
+            return count
         }
-        if bits > 0 { result.append(alphabet[Int(buffer << UInt32(6 - bits) & 0x3F)]) }
-        return String(decoding: result, as: UTF8.self)
     }
 
     package static func isCharacter(_ byte: UInt8) -> Bool {

@@ -40,8 +40,9 @@ package struct Firebase: ClientProtocol {
         [Self.toolkit, Self.legacyHost, Self.secureToken, Self.issuerHost, AccessTokenRoute.host]
     }
 
-    /// The SDK's mode for an emulator opens the pages at another path. An application's id may be `emulator`, so the path
-    /// is no route of its own.
+    /// The SDK's mode for an emulator opens the pages at another path.
+    ///
+    /// An application's id may be `emulator`, so the path is no route of its own.
     package var pathAliases: [(alias: String, path: String)] { [("/emulator/auth/", Self.pages)] }
 
     /// The host of the Identity Toolkit, which is the first path segment here, as in Google's emulator.

@@ -20,7 +20,9 @@ package struct PathAliases: Sendable {
         var head = request.head
         if let (alias, served) = beginnings.first(where: { path.utf8.starts(with: $0.alias.utf8) }) {
             head.path = served + path.dropFirst(alias.count)
-        } else if !hosts.isEmpty, let name = request.hostName, hosts.contains(where: { $0.utf8.elementsEqual(name.utf8) }) {
+        } else if !hosts.isEmpty, let name = request.hostName,
+            hosts.contains(where: { $0.utf8.elementsEqual(name.utf8) })
+        {
             head.path = "/\(name)\(path)"
         } else {
             return request

@@ -161,7 +161,7 @@ extension LimitedOperation {
         case .registration: "registrations and guests"
         case .mail: "requests that send a mail or use a mailed link"
         case .query: "searches, reads and changes of records and own sessions"
-        case .administration: "requests to the administration API"
+        case .administration: "requests to the administration API, and for access tokens of service accounts,"
         }
     }
 }

@@ -151,7 +151,7 @@ package struct Linking: Sendable {
             written = try await writer.write(
                 mapped,
                 of: login,
-                session: token,
+                LoginWriter.WrittenSession(key: token),
                 linking: .session(tokenHash: token.hash, authenticatedWithin: Sessions.reauthenticationSeconds),
                 by: plan,
                 in: attempt

@@ -55,15 +55,15 @@ package struct LoginWriter: Sendable {
         let mapped = try plan.mapping.apply(to: login.result.profile, grantedScopes: login.result.verified.scopes)
         stage.end()
         let began = ContinuousClock.now
+        let refreshToken = attempt.request.opensRefreshFamily ? RefreshToken(by: random) : nil
+        let opened = WrittenSession(key: session.key, refreshToken: refreshToken)
         let written: StatementOutcome<WrittenLogin>
         do throws(Failure) {
-            try await requireKnown(login, in: attempt)
-            try await askAboutAccount(withAddressOf: mapped, login, by: plan, in: attempt)
-            written = try await write(
+            written = try await writeUnlessRefused(
                 mapped,
                 of: login,
-                session: session.key,
-                linking: joining?.target,
+                opened,
+                joining: joining,
                 by: plan,
                 in: attempt
             )
@@ -71,65 +71,158 @@ package struct LoginWriter: Sendable {
             if error.reason == .credentialReplayed { try await refuseOtherRequest(login, in: attempt) }
             throw try await putOff(error, login, joining: joining, since: began, in: attempt)
         }
-        if case .done(let written) = written { await confirmAddress(of: written.user, by: login, in: attempt) }
+        var isConfirmed = false
+        if case .done(let written) = written {
+            isConfirmed = await confirmAddress(of: written.user, by: login, in: attempt)
+        }
         return written.map { written in
+            var (user, facts) = (written.user, written.session)
+            if isConfirmed { user.emailVerified = true }
+            facts?.account.user = user
             // A user who has just answered is not asked again by mail.
             if written.created, !login.hasBeenAsked || attempt.loaded.application.settings.sameAddress == .separate {
-                claims.offer(to: written.user, of: attempt.request.provider, in: attempt.loaded)
+                claims.offer(to: user, of: attempt.request.provider, in: attempt.loaded)
             }
             return LoginResult(
-                user: written.user,
+                user: user,
                 token: session,
                 created: written.created,
                 linked: written.linked,
                 lost: written.lost,
                 missingPermissions: mapped.missingPermissions,
                 omissions: mapped.omissions,
-                verified: login.result.verified
+                verified: login.result.verified,
+                refreshed: refreshToken.flatMap { token in
+                    facts.map { RefreshedSession(refreshToken: token.text, facts: $0) }
+                }
             )
         }
     }
 
-    /// Refuses a login of an unknown identity, if the request says so.
+    /// The session of a login: a new one, or the one that links an identity.
+    struct WrittenSession {
+        let key: SessionKey
+        /// The first refresh token of a new session; nil if the client uses no refresh tokens.
+        var refreshToken: RefreshToken?
+    }
+
+    /// Writes an authenticated login to the database, unless a rule about unknown identities refuses it.
+    ///
+    /// - Throws: `login_unknown`, `account_exists`; the errors of the write.
+    private func writeUnlessRefused(
+        _ mapped: MappedProfile,
+        of login: AuthenticatedLogin,
+        _ session: WrittenSession,
+        joining: JoinedUser?,
+        by plan: LoginPlan,
+        in attempt: LoginAttempt
+    ) async throws(Failure) -> StatementOutcome<WrittenLogin> {
+        let refusesUnknown = attempt.request.ifUnknown == .refused
+        let email = addressToAskAbout(in: mapped, of: login, by: plan, in: attempt)
+        // Most logins are of known identities, so they are written without a question before. A single-use credential
+        // would be used up by that, and a new dynamic name would be registered.
+        if refusesUnknown || email != nil, login.once == nil, joining == nil, plan.mapping.newDynamicNames.isEmpty,
+            attempt.invitation(with: login) == nil
+        {
+            do throws(Failure) {
+                return try await write(
+                    mapped,
+                    of: login,
+                    session,
+                    linking: nil,
+                    refusesUnknown: true,
+                    by: plan,
+                    in: attempt
+                )
+            } catch {
+                guard error.reason == .loginUnknown, !refusesUnknown else { throw error }
+            }
+        } else if refusesUnknown {
+            try await requireKnown(login, in: attempt)
+        }
+        if let email { try await askAboutAccount(withAddress: email, login, in: attempt) }
+        return try await write(
+            mapped,
+            of: login,
+            session,
+            linking: joining?.target,
+            // An identity that was erased since the check stays unknown.
+            refusesUnknown: refusesUnknown && joining == nil,
+            by: plan,
+            in: attempt
+        )
+    }
+
+    /// Returns the e-mail address of the login, if the application asks about an account with the address.
+    private func addressToAskAbout(
+        in mapped: MappedProfile,
+        of login: AuthenticatedLogin,
+        by plan: LoginPlan,
+        in attempt: LoginAttempt
+    ) -> String? {
+        // Only an address that the provider calls the user's counts. A client's mapping could read any text.
+        let asks = attempt.loaded.application.settings.sameAddress == .ask || attempt.request.ifUnknown == .asking
+        guard asks, !login.hasBeenAsked, let email = plan.email(of: mapped),
+            let given = login.result.profile.fields["email"]?.string.flatMap({ EmailAddress($0) }),
+            EmailAddress(email)?.login.hasSameBytes(as: given.login) == true
+        else { return nil }
+        return email
+    }
+
+    /// Refuses a login of an unknown identity.
     ///
     /// - Throws: `login_unknown`.
     private func requireKnown(_ login: AuthenticatedLogin, in attempt: LoginAttempt) async throws(Failure) {
-        guard attempt.request.ifUnknown == .refused else { return }
         guard try await store.isKnown(login.result.verified.identity, in: attempt.loaded.application) else {
-            throw Failure(.loginUnknown, "No user of this app has this identity.")
+            throw .loginUnknown
         }
     }
 
     /// Marks the user's e-mail address as confirmed if the provider owns the address and confirms it (decision D6).
     ///
     /// The login is written already. If this fails, the next login of the user confirms the address.
+    ///
+    /// - Returns: Whether the address is confirmed now.
     private func confirmAddress(
         of user: User,
         by login: AuthenticatedLogin,
         in attempt: LoginAttempt
-    ) async {
+    ) async -> Bool {
         guard let address = login.result.confirmedAddress, !user.emailVerified,
             user.email?.lowercased().hasSameBytes(as: address.lowercased()) == true
-        else { return }
+        else { return false }
         let identity = login.result.verified.identity
-        try? await store.confirmAddress(
+        let isConfirmed = try? await store.confirmAddress(
             address,
             of: user.objectID,
             by: identity,
             in: attempt.loaded.application,
             actor: .provider(identity.provider, by: "login")
         )
+        return isConfirmed == true
     }
 
     /// Writes an authenticated login to the database.
     ///
     /// If the identity is being linked to a user, writes the login for this user. Otherwise, writes it for the user to
     /// whom the identity belongs.
+    ///
+    /// - Parameters:
+    ///   - mapped: The mapped profile.
+    ///   - login: The login.
+    ///   - session: The session of the login.
+    ///   - linking: The user to whom the identity is being linked.
+    ///   - refusesUnknown: Whether an unknown identity is refused with `login_unknown`.
+    ///   - plan: The plan of the login.
+    ///   - attempt: The attempt.
+    /// - Returns: The user after the login.
+    /// - Throws: The errors of ``Store``'s logins.
     func write(
         _ mapped: MappedProfile,
         of login: AuthenticatedLogin,
-        session: SessionKey,
+        _ session: WrittenSession,
         linking: LinkTarget?,
+        refusesUnknown: Bool = false,
         by plan: LoginPlan,
         in attempt: LoginAttempt
     ) async throws(Failure) -> StatementOutcome<WrittenLogin> {
@@ -159,7 +252,7 @@ package struct LoginWriter: Sendable {
             verified: login.result.verified,
             banHash: try await banKey.hasher(of: application.id)(login.result.verified.identity),
             freshID: login.freshID ?? random.objectID(),
-            tokenHash: session.hash,
+            tokenHash: session.key.hash,
             previousTokenHash: attempt.request.previousSession?.hash,
             sessionSeconds: application.settings.sessionAbsoluteSeconds,
             values: plan.columnValues(of: mapped),
@@ -169,11 +262,16 @@ package struct LoginWriter: Sendable {
             once: login.once,
             factor: login.factor,
             deviceHash: attempt.request.client.deviceHash,
-            invitation: invitation
+            invitation: invitation,
+            refreshToken: session.refreshToken?.stored
         )
-        let statement =
-            login.factor.map { plan.finishingStatement(by: $0.kind) }
-            ?? (login.once != nil ? plan.singleUseStatement : plan.statement)
+        let statement = plan.statement(
+            LoginStatement.Variant(
+                login.factor.map { .finishing($0.kind) } ?? (login.once != nil ? .once : .repeated),
+                opensRefreshFamily: session.refreshToken != nil,
+                refusesUnknown: refusesUnknown
+            )
+        )
         let stage = LoginStage.write.begin()
         defer { stage.end() }
         return try await admission.write(of: application) { () throws(Failure) in
@@ -219,18 +317,11 @@ package struct LoginWriter: Sendable {
     ///
     /// - Throws: `account_exists` with the pending login.
     private func askAboutAccount(
-        withAddressOf mapped: MappedProfile,
+        withAddress email: String,
         _ login: AuthenticatedLogin,
-        by plan: LoginPlan,
         in attempt: LoginAttempt
     ) async throws(Failure) {
         let application = attempt.loaded.application
-        // Only an address that the provider calls the user's counts. A client's mapping could read any text.
-        let asks = application.settings.sameAddress == .ask || attempt.request.ifUnknown == .asking
-        guard asks, !login.hasBeenAsked, let email = plan.email(of: mapped),
-            let given = login.result.profile.fields["email"]?.string.flatMap({ EmailAddress($0) }),
-            EmailAddress(email)?.login.hasSameBytes(as: given.login) == true
-        else { return }
         let identity = login.result.verified.identity
         let found = try await store.account(
             withAddress: email,

@@ -42,6 +42,10 @@ package final class LoginRequest: Sendable {
     package let invitation: InvitationToken?
     /// What happens if no user has the identity.
     package let ifUnknown: UnknownIdentity
+    /// Whether the client continues its session by refresh tokens, so that the login opens a family of them.
+    ///
+    /// Such a client sends no `Idempotency-Key`: the repeated login would open another family.
+    package let opensRefreshFamily: Bool
 
     package init(
         provider: ProviderName,
@@ -53,7 +57,8 @@ package final class LoginRequest: Sendable {
         idempotencyKey: IdempotencyKey? = nil,
         guest: GuestClaim? = nil,
         invitation: InvitationToken? = nil,
-        ifUnknown: UnknownIdentity = .asConfigured
+        ifUnknown: UnknownIdentity = .asConfigured,
+        opensRefreshFamily: Bool = false
     ) {
         self.provider = provider
         self.credential = credential
@@ -65,6 +70,7 @@ package final class LoginRequest: Sendable {
         self.guest = guest
         self.invitation = invitation
         self.ifUnknown = ifUnknown
+        self.opensRefreshFamily = opensRefreshFamily
     }
 }
 
@@ -113,7 +119,9 @@ package enum JoinedUser: Sendable {
 }
 
 /// A login that succeeded.
-package struct LoginResult: Sendable {
+///
+/// A class, since a struct would take its place in the frame of each async function that waits for a provider.
+package final class LoginResult: Sendable {
     package let user: User
     package let token: SessionToken
     /// Whether this login created the user.
@@ -130,8 +138,10 @@ package struct LoginResult: Sendable {
     package let omissions: [Omission]
     /// The user as the provider described them; nil after a login without a provider.
     package let verified: VerifiedIdentity?
+    /// The session with its first refresh token, if the request asked for one and the login has opened the family.
+    package let refreshed: RefreshedSession?
 
-    package init(
+    package convenience init(
         user: User,
         token: SessionToken,
         created: Bool,
@@ -146,7 +156,8 @@ package struct LoginResult: Sendable {
             lost: [],
             missingPermissions: missingPermissions,
             omissions: omissions,
-            verified: nil
+            verified: nil,
+            refreshed: nil
         )
     }
 
@@ -158,7 +169,8 @@ package struct LoginResult: Sendable {
         lost: [KeptIdentity],
         missingPermissions: [String],
         omissions: [Omission],
-        verified: VerifiedIdentity?
+        verified: VerifiedIdentity?,
+        refreshed: RefreshedSession?
     ) {
         self.user = user
         self.token = token
@@ -168,6 +180,7 @@ package struct LoginResult: Sendable {
         self.missingPermissions = missingPermissions
         self.omissions = omissions
         self.verified = verified
+        self.refreshed = refreshed
     }
 }
 

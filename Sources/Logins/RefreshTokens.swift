@@ -7,10 +7,17 @@ import Secrets
 package import Store
 
 /// A refresh token, and the session that it continues.
-package struct RefreshedSession: Sendable {
+///
+/// A class, since a struct would take its place in the frame of each async function that waits for a login's result.
+package final class RefreshedSession: Sendable {
     /// The token that the client sends next: 64 characters of base64url.
     package let refreshToken: Secret
     package let facts: SessionFacts
+
+    init(refreshToken: Secret, facts: SessionFacts) {
+        self.refreshToken = refreshToken
+        self.facts = facts
+    }
 }
 
 /// Lets clients continue a session by refresh tokens: each use replaces the token.
@@ -46,7 +53,7 @@ package struct RefreshTokens: Sendable {
         endingOthers endsOthers: Bool = false,
         in loaded: LoadedApplication
     ) async throws(Failure) -> RefreshedSession {
-        let token = RefreshToken(family: random.bytes(RefreshToken.familyBytes), secret: random.bytes(32))
+        let token = RefreshToken(by: random)
         let facts = try await directory.withCurrent(loaded, until: .now + limits.login) { (loaded) throws(Failure) in
             try await store.openRefreshFamily(
                 token.stored,
@@ -118,9 +125,18 @@ struct RefreshToken {
 
     init(family: [UInt8], secret: [UInt8]) { (self.family, self.secret) = (family, secret) }
 
+    /// Makes the first token of a family.
+    init(by random: RandomSource) {
+        self.init(random.bytes(Self.familyBytes + 32))
+    }
+
     /// Reads a received token; nil when the form is wrong.
     init?(_ text: String) {
         guard text.utf8.count == 64, let bytes = Base64URL.decode(text.utf8) else { return nil }
+        self.init(bytes)
+    }
+
+    private init(_ bytes: [UInt8]) {
         self.init(family: Array(bytes.prefix(Self.familyBytes)), secret: Array(bytes.dropFirst(Self.familyBytes)))
     }
 

@@ -35,7 +35,7 @@ extension WebPage {
     }
 
     private static func element(_ content: JSONObject) -> HTML {
-        let json = Array(JSONValue.object(content).text.utf8)
+        let json = JSONValue.object(content).bytes
         return "<script type=\"application/json\" id=\"relay\">\(HTML(json: json))</script>"
     }
 }

@@ -56,7 +56,7 @@ package struct FactorFields: Sendable {
         <input type="hidden" name="credential">
         <p><button id="passkey">\(button)</button></p>
         <p role="alert" id="problem" data-text="\(words(.passkeyFailed))"></p>
-        <script type="application/json" id="options">\(HTML(json: Array(JSONValue.object(options).text.utf8)))</script>
+        <script type="application/json" id="options">\(HTML(json: JSONValue.object(options).bytes))</script>
 
         """
     }

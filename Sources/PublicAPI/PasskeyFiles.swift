@@ -57,7 +57,7 @@ struct PasskeyFiles {
             guard !policies.isEmpty else {
                 throw Failure(.notFound, "No application uses passkeys on this host.")
             }
-            var response = Response.json(Array(try content(policies).text.utf8))
+            var response = Response.json(try content(policies).bytes)
             response.headers[.cacheControl] = Self.cacheControl
             return response
         }

@@ -157,6 +157,7 @@ extension Schema {
             "hint": .string.examples("+41 •••• 67", "a•••@e•••.com").described(
                 "The masked address or number that gets codes."
             ),
+            "created": .moment.described("The enrolment, in milliseconds since 1970 UTC. Absent for kinds to enrol."),
         ]
     ).named("OfferedFactor")
 

@@ -4,12 +4,9 @@ import Postgres
 
 /// Builds the SQL text of a `LoginStatement` from its parts.
 struct LoginText {
-    private let application: Application
-    private let provider: ProviderName
-    private let tokens: TokenKeeping?
+    private let form: LoginStatement.Form
     private let isOnce: Bool
     private let isFinishing: Bool
-    private let admitsNew: Bool
     private let once: SingleUseStep<LoginWrite>
     private let factor: FactorStep<LoginWrite>?
     private let ending: SessionEnding<LoginWrite>
@@ -17,19 +14,9 @@ struct LoginText {
     private let writes: PropertyWrites<LoginWrite>
     private let schema: SQL<LoginWrite>
 
-    init(
-        application: Application,
-        provider: ProviderName,
-        tokens: TokenKeeping?,
-        targets: [LoginStatement.Target],
-        use: LoginStatement.Use,
-        asksForFactor: Bool,
-        admitsNew: Bool
-    ) {
-        self.admitsNew = admitsNew
-        self.application = application
-        self.provider = provider
-        self.tokens = tokens
+    init(_ form: LoginStatement.Form) {
+        let (application, use) = (form.application, form.use)
+        self.form = form
         isOnce = use != .repeated
         isFinishing = use.finishes != nil
         let once = SingleUseStep<LoginWrite>(
@@ -48,10 +35,10 @@ struct LoginText {
                     opened: .tokenHash,
                     isFresh: SingleUseStep<LoginWrite>.isFresh
                 )
-            } else if asksForFactor {
+            } else if form.asksForFactor {
                 FactorStep(
                     asking: application,
-                    method: provider,
+                    method: form.provider,
                     user: "(select known.object_id from known)",
                     deviceHash: \.deviceHash
                 )
@@ -62,7 +49,7 @@ struct LoginText {
         columns = UserColumns(application: application).list(of: "u")
         schema = "\(identifier: application.schema)"
         writes = PropertyWrites(
-            targets: targets,
+            targets: form.targets,
             values: \.values,
             dynamic: "\(.dynamic)",
             cleared: .cleared,
@@ -77,14 +64,16 @@ struct LoginText {
         if let factor { expressions.append(factor.expressions(if: conditions)) }
         expressions += [identity, created, changed, verified, session, ending.expressions]
         if let consequences = factor?.consequences { expressions.append(consequences) }
-        var refusals =
-            (isOnce ? onceRefusals : []) + [
-                """
-                when (select before.status from before) = 'DISABLED' or \(isBanned)
-                    then \(Self.word(.disabled))
-                """
-            ]
-        if !admitsNew { refusals.append("when not exists (select from known) then \(Self.word(.closed))") }
+        if form.opensRefreshFamily { expressions.append(family) }
+        var refusals = isOnce ? onceRefusals : []
+        if form.refusesUnknown { refusals.append("when not exists (select from known) then \(Self.word(.unknown))") }
+        refusals.append(
+            """
+            when (select before.status from before) = 'DISABLED' or \(isBanned)
+                then \(Self.word(.disabled))
+            """
+        )
+        if !form.admitsNew { refusals.append("when not exists (select from known) then \(Self.word(.closed))") }
         if room != nil {
             refusals.append("when (select room.room from room) is false then \(Self.word(.excess))")
         }
@@ -96,10 +85,18 @@ struct LoginText {
                     when person.object_id is not null then null
                     \(refusals.joined(separator: "\n"))
                 end as refusal,
-                person.*, previous.ended
-            from (select) one left join person on true left join previous on true
+                person.*, \(form.opensRefreshFamily ? facts : "")previous.ended
+            from (select) one left join person on true left join previous on true\(
+                form.opensRefreshFamily ? " left join session s on true" : "")
             """
     }
+
+    /// The facts about the session and its user.
+    private var facts: SQL<LoginWrite> {
+        "\(unsafeRaw: SessionFacts.list(of: form.application, user: "person.object_id")), "
+    }
+
+    private var provider: ProviderName { form.provider }
 
     private var room: SQL<LoginWrite>? { ending.room(of: "before") }
 
@@ -142,7 +139,7 @@ struct LoginText {
     }
 
     private var identity: SQL<LoginWrite> {
-        let token = tokens.map(Self.tokenColumns) ?? []
+        let token = form.tokens.map(Self.tokenColumns) ?? []
         let tokenNames = token.map { ", \($0.column)" as SQL<LoginWrite> }.joined(separator: "")
         let tokenValues = token.map { ",\n\($0.value)" as SQL<LoginWrite> }.joined(separator: "")
         // A login without a token leaves the stored one: a refresh token outlives logins by ID token.
@@ -213,7 +210,7 @@ struct LoginText {
 
     /// The SQL `or …` that lets an unknown identity get a new user; empty if the login may create no user.
     private var mayBeNew: SQL<LoginWrite> {
-        !admitsNew ? "" : "\nor not \(isBanned) and not \(wasThere)"
+        !form.admitsNew || form.refusesUnknown ? "" : "\nor not \(isBanned) and not \(wasThere)"
     }
 
     private var wasThere: SQL<LoginWrite> {
@@ -307,9 +304,21 @@ struct LoginText {
                     \(literal: provider.text), \(.app), \(.subject),
                     \(.providerSession)\(values)
                 from person
-                on conflict (token_hash) do update set proved = now()\(again) where s.object_id = excluded.object_id
+                on conflict (token_hash) do update set proved = now()\(again) where s.object_id = excluded.object_id\(
+                    form.opensRefreshFamily ? returned : "")
             )
             """
+    }
+
+    private var returned: SQL<LoginWrite> { "\nreturning \(unsafeRaw: SessionFacts.sessionColumns)" }
+
+    private var family: SQL<LoginWrite> {
+        """
+        family as (
+            insert into \(schema).refresh_tokens (family, session, current)
+            select \(.family), session.token_hash, \(.refreshSecret) from session
+        )
+        """
     }
 }
 
@@ -337,9 +346,9 @@ extension LoginText {
         \(once.isFirst)\(usesNonce ? "\nand \(mayUseNonce)" : "")
         and not case
             when (select before.status from before) is null
-                then federation.has_ended(\(literal: application.schema), \(identityHash), \(Self.issued))
+                then federation.has_ended(\(literal: form.application.schema), \(identityHash), \(Self.issued))
                     or \(.providerSession) is not null
-                        and federation.has_ended(\(literal: application.schema), \(.providerSession), \(Self.issued))
+                        and federation.has_ended(\(literal: form.application.schema), \(.providerSession), \(Self.issued))
             else \(hasEnded)
         end
         """
@@ -410,6 +419,10 @@ extension Parameter<LoginWrite> {
     fileprivate static var tokenExpires: Self {
         Self("token_expires", as: "timestamptz") { .moment($0.token?.expiresAt) }
     }
+
+    // A family of refresh tokens.
+    fileprivate static var family: Self { Self("family", as: "bytea", of: \.refreshToken?.family) }
+    fileprivate static var refreshSecret: Self { Self("refresh_secret", as: "bytea", of: \.refreshToken?.hash) }
 
     // A single-use credential.
     fileprivate static var nonceHash: Self { Self("nonce_hash", as: "bytea", of: \.once?.nonceHash) }

@@ -18,6 +18,7 @@ package struct LoginWrite: Sendable {
     let factor: FactorProof?
     let deviceHash: [UInt8]?
     let invitation: InvitationClaim?
+    let refreshToken: NewRefreshSecret?
 
     /// Collects the values for the SQL statement of one login.
     ///
@@ -38,6 +39,7 @@ package struct LoginWrite: Sendable {
     ///   - factor: The verified second factor; nil unless the statement's `use` is `finishing`.
     ///   - deviceHash: SHA-256 of the token that the client sent to be recognized as a trusted device.
     ///   - invitation: The invitation that a new user presents; nil if invitations do not matter for this login.
+    ///   - refreshToken: The first secret of the session's refresh tokens; nil unless the statement opens a family.
     package init(
         verified: VerifiedIdentity,
         banHash: [UInt8],
@@ -52,7 +54,8 @@ package struct LoginWrite: Sendable {
         once: SingleUse? = nil,
         factor: FactorProof? = nil,
         deviceHash: [UInt8]? = nil,
-        invitation: InvitationClaim? = nil
+        invitation: InvitationClaim? = nil,
+        refreshToken: NewRefreshSecret? = nil
     ) {
         self.verified = verified
         self.banHash = banHash
@@ -68,6 +71,7 @@ package struct LoginWrite: Sendable {
         self.factor = factor
         self.deviceHash = deviceHash
         self.invitation = invitation
+        self.refreshToken = refreshToken
     }
 }
 
@@ -94,6 +98,8 @@ package struct WrittenLogin: Sendable {
     package internal(set) var linked = false
     /// The identities that the user lost, with their stored tokens: the reader of the mailbox did not know them.
     package internal(set) var lost: [KeptIdentity] = []
+    /// The session, if the statement has opened a family of refresh tokens, with the user as before an invitation.
+    package internal(set) var session: SessionFacts?
 }
 
 extension Store {
@@ -143,7 +149,7 @@ extension Store {
                         filled,
                         near: statement.application.affinity
                     )
-                    if let written = try outcome(of: result, by: statement) { return written }
+                    if let written = try outcome(of: result, by: statement, for: write) { return written }
                 } catch let error as PostgresError where error.handling == .retryTransaction {
                     cause = "\(error)"
                     // The wait is random, so that colliding logins do not collide again. If the caller is cancelled,
@@ -161,7 +167,7 @@ extension Store {
     }
 
     /// Reads the user who logged in from the result of a login statement; nil if the statement must run again.
-    func outcome(of result: ResultSet, by statement: LoginStatement) throws -> WrittenLogin? {
+    func outcome(of result: ResultSet, by statement: LoginStatement, for write: LoginWrite) throws -> WrittenLogin? {
         guard var row = result.first else { return nil }
         if let refusal = try row.next(String?.self) {
             if let demand = FactorDemand(rawValue: refusal) { throw demand.failure }
@@ -173,7 +179,14 @@ extension Store {
             throw refusal.failure(in: statement.application)
         }
         guard let created = try row.next(Bool?.self) else { return nil }
-        return WrittenLogin(user: try statement.columns.user(in: &row), created: created)
+        var written = WrittenLogin(user: try statement.columns.user(in: &row), created: created)
+        if statement.form.opensRefreshFamily {
+            written.session = try SessionFacts(&row, of: written.user)
+            // The statement reads facts as they were when it began. So the identity that it has inserted is added here.
+            // A second factor that it has inserted is missing; no response to a login shows the list of factors.
+            written.session?.account.include(write.verified.identity)
+        }
+        return written
     }
 
     package static let accountDisabled = Failure(
@@ -197,6 +210,8 @@ extension Failure {
         "This app does not accept new users. Log in with an existing account, or contact the operator of the app."
     )
 
+    package static let loginUnknown = Failure(.loginUnknown, "No user of this app has this identity.")
+
     package static let credentialReplayed = Failure(
         .credentialReplayed,
         "This ID token has already been used. It is single-use. Log in with the provider again."
@@ -212,6 +227,8 @@ extension LoginStatement.Refusal {
             application.settings.excessLogin
         case .closed:
             application.settings.newUsers == .closed ? .newUsersClosed : .invitationRequired
+        case .unknown:
+            .loginUnknown
         case .replayed:
             .credentialReplayed
         case .ended:
@@ -260,10 +277,10 @@ extension PropertyValue {
 
 /// The SQL statement of a login, which writes the identity, the user and the session in one round trip.
 ///
-/// There is one statement for each application and mapping plan (the rules that copy a provider's profile to
-/// properties). Its CTEs (common table expressions) are:
+/// There are a few variants of the statement for each application and mapping plan (the rules that copy a provider's
+/// profile to properties). Its CTEs (common table expressions) are:
 /// - `known`: the identity at the statement's start, with the values that the mapping wrote last. If the identity is
-///   unknown and the application accepts no new users, the login is refused;
+///   unknown, the login is refused if the application accepts no new users, or if the variant refuses it;
 /// - `before`: locks the user's row, and returns it with the values that the mapping gives to the user's properties.
 ///   All later CTEs decide by these values alone, so all of them see that a user was disabled or edited meanwhile, or
 ///   none does. `identity` waits for this lock: a deletion of a user locks the user first and the identities second,
@@ -283,6 +300,9 @@ extension PropertyValue {
 ///   credential owns it, and only the statement of the owner writes anything; see `SingleUse`;
 /// - `session`: only for a user of `created` or `changed`. If the session exists already, the same login was retried,
 ///   or the session's user was verified again;
+/// - `family`: only for a client that continues its session by refresh tokens. The first token belongs to the session.
+///   The facts that the statement returns then, such as custom claims, are those of its start. So a change that another
+///   transaction commits while the statement waits for the user's row is only in the next token;
 /// - `previous`, `surplus`: revoke the session that the login replaces, and the oldest sessions beyond the maximum; see
 ///   `SessionEnding`.
 ///
@@ -312,7 +332,7 @@ package struct LoginStatement: Sendable {
     }
 
     /// How often the credential of a login may be used.
-    package enum Use: Sendable, Equatable {
+    package enum Use: Sendable, Hashable {
         /// Any number of times: the provider confirms at each use that the credential is valid.
         case repeated
         /// Once: the write also uses the credential up.
@@ -329,20 +349,50 @@ package struct LoginStatement: Sendable {
         }
     }
 
-    package let targets: [Target]
-    package let use: Use
-    /// Whether the login asks for a second factor where the application requires one.
-    ///
-    /// This is false when a user links an identity to the account within a session.
-    let asksForFactor: Bool
-    /// Whether a login with an unknown identity creates a user.
-    let admitsNew: Bool
-    let application: Application
-    let provider: ProviderName
-    /// How the provider's token is stored with the identity.
-    let tokens: TokenKeeping?
+    /// What distinguishes the logins of one application and mapping plan.
+    package struct Variant: Sendable, Hashable {
+        let use: Use
+        let opensRefreshFamily: Bool
+        let refusesUnknown: Bool
+
+        /// - Parameters:
+        ///   - use: How often the credential may be used.
+        ///   - opensRefreshFamily: Whether the login opens a family of refresh tokens for its session.
+        ///   - refusesUnknown: Whether an unknown identity is refused, whatever the application's settings say.
+        package init(_ use: Use, opensRefreshFamily: Bool = false, refusesUnknown: Bool = false) {
+            self.use = use
+            self.opensRefreshFamily = opensRefreshFamily
+            self.refusesUnknown = refusesUnknown
+        }
+    }
+
+    /// The parts from which the SQL text of a statement follows.
+    struct Form: Sendable {
+        let application: Application
+        let provider: ProviderName
+        /// How the provider's token is stored with the identity.
+        let tokens: TokenKeeping?
+        var targets: [Target]
+        var use: Use
+        /// Whether the login asks for a second factor where the application requires one.
+        ///
+        /// This is false when a user links an identity to the account within a session.
+        var asksForFactor: Bool
+        /// Whether the application lets a login with an unknown identity create a user.
+        var admitsNew: Bool
+        /// Whether this login refuses an unknown identity, whatever the application lets it do.
+        var refusesUnknown = false
+        /// Whether the login opens a family of refresh tokens for its session, and returns the session.
+        var opensRefreshFamily = false
+    }
+
+    let form: Form
     let columns: UserColumns
     private let template: StatementTemplate<LoginWrite>
+
+    package var targets: [Target] { form.targets }
+    package var use: Use { form.use }
+    var application: Application { form.application }
 
     /// The SQL text of the statement, with placeholders for the values.
     package var sql: String { template.sql }
@@ -365,60 +415,51 @@ package struct LoginStatement: Sendable {
     ///   - tokens: How the provider's token is stored with the identity; nil if it is not stored.
     ///   - targets: The declared properties that the mapping plan writes, without duplicates.
     ///   - use: How often the credential may be used.
-    ///   - asksForFactor: Whether the login may require a second factor.
-    ///   - admitsNew: Whether an unknown identity creates a user; nil if the application's settings decide.
     package init(
         application: Application,
         provider: ProviderName,
         tokens: TokenKeeping?,
         targets: [Target],
-        use: Use = .repeated,
-        asksForFactor: Bool = true,
-        admitsNew: Bool? = nil
+        use: Use = .repeated
     ) {
-        self.application = application
-        self.provider = provider
-        self.tokens = tokens
-        self.targets = targets
-        self.use = use
-        self.asksForFactor = asksForFactor
-        self.admitsNew = admitsNew ?? application.admitsAnybody
-        columns = UserColumns(application: application)
-        let text = LoginText(
-            application: application,
-            provider: provider,
-            tokens: tokens,
-            targets: targets,
-            use: use,
-            asksForFactor: asksForFactor,
-            admitsNew: self.admitsNew
+        self.init(
+            Form(
+                application: application,
+                provider: provider,
+                tokens: tokens,
+                targets: targets,
+                use: use,
+                asksForFactor: true,
+                admitsNew: application.admitsAnybody
+            )
         )
-        template = StatementTemplate(text.statement)
     }
 
-    /// Returns the statement for a pending login whose second factor has been verified.
-    package func finishing(by kind: FactorProof.Kind) -> LoginStatement {
-        LoginStatement(
-            application: application,
-            provider: provider,
-            tokens: tokens,
-            targets: targets,
-            use: .finishing(kind)
-        )
+    private init(_ form: Form) {
+        self.form = form
+        columns = UserColumns(application: form.application)
+        template = StatementTemplate(LoginText(form).statement)
+    }
+
+    /// Returns the statement of the same application and mapping plan for logins of another variant.
+    package func variant(_ variant: Variant) -> LoginStatement {
+        with { form in
+            form.use = variant.use
+            form.opensRefreshFamily = variant.opensRefreshFamily
+            form.refusesUnknown = variant.refusesUnknown
+        }
+    }
+
+    /// Returns a statement that differs from this one in some parts.
+    func with(_ change: (inout Form) -> Void) -> LoginStatement {
+        var form = form
+        change(&form)
+        return LoginStatement(form)
     }
 
     /// Returns this statement, but with the given value of `admitsNew`.
     func admitting(_ admitsNew: Bool) -> LoginStatement {
-        guard self.admitsNew != admitsNew else { return self }
-        return LoginStatement(
-            application: application,
-            provider: provider,
-            tokens: tokens,
-            targets: targets,
-            use: use,
-            asksForFactor: asksForFactor,
-            admitsNew: admitsNew
-        )
+        form.admitsNew == admitsNew ? self : with { $0.admitsNew = admitsNew }
     }
 
     /// Returns the statement with the values of a login.
@@ -435,8 +476,10 @@ package struct LoginStatement: Sendable {
         case ended
         /// The user has the maximum number of sessions, and the application refuses further logins.
         case excess
-        /// No user has the identity, and the login may not create one.
+        /// No user has the identity, and the application lets no login create one.
         case closed
+        /// No user has the identity, and this login may not create one.
+        case unknown
     }
 }
 

@@ -43,7 +43,8 @@ struct GoldenStatementTests {
     /// A variant of the login statement.
     enum Login: String, CaseIterable, CustomTestStringConvertible {
         case plain, properties, once, guestLink, sessionLink, keptToken, exchangedToken, lastLoginWins, maxSessions,
-            refused, refusedOnce, secondFactor, finishing, enrolling, closed
+            refused, refusedOnce, secondFactor, finishing, enrolling, closed, refreshFamily,
+            refreshFamilyOnce
 
         var testDescription: String { rawValue }
 
@@ -63,6 +64,9 @@ struct GoldenStatementTests {
             case .lastLoginWins: return try make { $0.multipleLogins = false }
             case .maxSessions: return try make { $0.maxSessions = 5 }
             case .closed: return try make { $0.newUsers = .closed }
+            case .refreshFamily:
+                return try make(targets).variant(.init(.repeated, opensRefreshFamily: true, refusesUnknown: true))
+            case .refreshFamilyOnce: return try make(targets).variant(.init(.once, opensRefreshFamily: true))
             case .refused: return try make { ($0.maxSessions, $0.sessionLimitBehavior) = (5, .refuse) }
             case .secondFactor:
                 return try make { settings in
@@ -103,16 +107,7 @@ struct GoldenStatementTests {
     @Test("of logins", arguments: Login.allCases)
     func login(_ variant: Login) throws {
         let statement = try variant.statement()
-        let text = LoginText(
-            application: statement.application,
-            provider: statement.provider,
-            tokens: statement.tokens,
-            targets: statement.targets,
-            use: statement.use,
-            asksForFactor: statement.asksForFactor,
-            admitsNew: statement.admitsNew
-        ).statement
-        #expect(StatementTemplate(text).sql == statement.sql)
+        let text = LoginText(statement.form).statement
         try compare(text, with: "login-\(variant)")
     }
 

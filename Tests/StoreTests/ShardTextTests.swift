@@ -67,7 +67,7 @@ struct ShardTextTests {
         #expect(files.count > 15)
         let tables = [
             "users", "identities", "sessions", "single_use", "passwords", "factors", "attempts", "user_roles",
-            "trusted_devices", "email_proofs",
+            "trusted_devices", "email_proofs", "refresh_tokens", "firebase_users",
         ]
         let shards = Shards(schema: "shop", numbers: Dictionary(uniqueKeysWithValues: tables.map { ($0, 7) }))
         for file in files {

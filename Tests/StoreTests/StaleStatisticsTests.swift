@@ -90,7 +90,11 @@ struct StaleStatisticsTests {
             try await statistics.load(tenant)
             let property = try #require(tenant.application.properties.first { $0.name.text == "nick" })
             let email = try #require(tenant.application.properties.first { $0.name == .email })
-            for use in [LoginStatement.Use.repeated, .once] {
+            let variants = [
+                LoginStatement.Variant(.repeated), .init(.once), .init(.once, opensRefreshFamily: true),
+                .init(.repeated, opensRefreshFamily: true, refusesUnknown: true),
+            ]
+            for variant in variants {
                 let login = LoginStatement(
                     application: tenant.application,
                     provider: .facebook,
@@ -98,9 +102,8 @@ struct StaleStatisticsTests {
                     targets: [
                         .init(name: email.name, type: email.type, sync: .always),
                         .init(name: property.name, type: property.type, sync: .untilEdited),
-                    ],
-                    use: use
-                )
+                    ]
+                ).variant(variant)
                 let statement = login.filled(
                     with: try tenant.write(
                         "1001",
@@ -121,7 +124,7 @@ struct StaleStatisticsTests {
                             return try await connection.query(explain).all(String.self)
                         }
                         #expect(plan.count > 30)
-                        #expect(Self.wideScans(plan) == [], "\(mode), \(use)")
+                        #expect(Self.wideScans(plan) == [], "\(mode), \(variant)")
                     }
                 }
             }

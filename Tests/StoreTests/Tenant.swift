@@ -138,7 +138,8 @@ struct Tenant {
         previous: [UInt8]? = nil,
         token: EncryptedToken? = nil,
         once: SingleUse? = nil,
-        bringing claim: InvitationClaim? = nil
+        bringing claim: InvitationClaim? = nil,
+        refreshToken: NewRefreshSecret? = nil
     ) throws -> LoginWrite {
         write(
             as: try Self.key(subject),
@@ -149,7 +150,8 @@ struct Tenant {
             previous: previous,
             token: token,
             once: once,
-            bringing: claim
+            bringing: claim,
+            refreshToken: refreshToken
         )
     }
 
@@ -162,7 +164,8 @@ struct Tenant {
         previous: [UInt8]? = nil,
         token: EncryptedToken? = nil,
         once: SingleUse? = nil,
-        bringing claim: InvitationClaim? = nil
+        bringing claim: InvitationClaim? = nil,
+        refreshToken: NewRefreshSecret? = nil
     ) -> LoginWrite {
         LoginWrite(
             verified: VerifiedIdentity(
@@ -181,7 +184,8 @@ struct Tenant {
             dynamic: dynamic,
             token: token,
             once: once,
-            invitation: claim
+            invitation: claim,
+            refreshToken: refreshToken
         )
     }
 

@@ -106,6 +106,39 @@ package struct PasswordLogins: Sendable {
         )
     }
 
+    /// Logs a user in who has just registered, without checking the password again.
+    ///
+    /// - Parameters:
+    ///   - registered: The registered user.
+    ///   - client: The client.
+    ///   - previousSession: The client's present session.
+    ///   - loaded: The application.
+    ///   - logger: Gets one line with the outcome.
+    /// - Returns: The user and the session.
+    /// - Throws: `login_invalid` if the password has changed since; `email_unconfirmed`,
+    ///   `second_factor_enrolment_required` and similar failures.
+    package func logIn(
+        _ registered: WrittenUser,
+        client: LoginClient,
+        previousSession: SessionKey? = nil,
+        to loaded: LoadedApplication,
+        logger: Logger
+    ) async throws(Failure) -> LoginResult {
+        let deadline = ContinuousClock.now + limits.login
+        let login = registered.password?.login ?? ""
+        return try await log.telling(of: .login(login), by: .password, in: loaded, logger) { () throws(Failure) in
+            guard let stored = registered.password else { throw Failure.loginInvalid }
+            return try await openSession(
+                by: .password(stored),
+                stored,
+                client: client,
+                previousSession: previousSession,
+                in: loaded,
+                deadline: deadline
+            )
+        }
+    }
+
     /// Opens a session of the user to whom a stored password belongs.
     ///
     /// - Parameters:
@@ -157,5 +190,4 @@ package struct PasswordLogins: Sendable {
         guard let user = opened else { throw Failure.loginInvalid }
         return LoginResult(user: user, token: token, created: false)
     }
-
 }

@@ -92,6 +92,7 @@ package struct Registrations: Sendable {
         client.setLogin(login, of: application)
         let guest = try client.guest(token)
         var confirmations: [AttemptCount] = []
+        var written: StoredPassword?
         let user = try await counted(from: source, of: application) { () throws(Failure) in
             // Hash a password only for a client that may register. For a guest, the write checks whether the client
             // may.
@@ -106,6 +107,7 @@ package struct Registrations: Sendable {
                 in: loaded,
                 deadline: .now + limits.login
             )
+            written = stored
             let status: UserStatus = isConfirmed ? .emailConfirmationPending : .enabled
             if isConfirmed, links.canSend, let email {
                 confirmations = try await links.countConfirmation(of: email, in: loaded)
@@ -139,7 +141,7 @@ package struct Registrations: Sendable {
                 """
             )
         }
-        return WrittenUser(user: user, viewer: .owner, ignored: client.ignored)
+        return WrittenUser(user: user, viewer: .owner, ignored: client.ignored, password: written)
     }
 
     /// Returns what the page of an invitation shows to a new user; does not use up the invitation.

@@ -1,4 +1,5 @@
 package import Domain
+import Store
 
 /// A user after a client's request has been written, and the names of the values that were ignored.
 package struct WrittenUser: Sendable {
@@ -7,4 +8,6 @@ package struct WrittenUser: Sendable {
     package let viewer: Viewer
     /// The names of sent values that were not written: clients may not write them, or the application drops them.
     package let ignored: [String]
+    /// The password with which the user has just registered; nil after any other write.
+    var password: StoredPassword?
 }

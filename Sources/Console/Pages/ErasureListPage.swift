@@ -123,7 +123,7 @@ extension Console {
             )
         }
         return """
-            <script type="application/json" class="part">\(HTML(json: Array(JSONValue.object(part).text.utf8)))</script>
+            <script type="application/json" class="part">\(HTML(json: JSONValue.object(part).bytes))</script>
             <h2>\(isErased ? "Done" : "Preview")</h2>
             <p role="status">The list has \(part.integer("ids")) ids.</p>
             \(table)

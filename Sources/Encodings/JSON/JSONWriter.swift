@@ -129,6 +129,7 @@ package struct JSONWriter: Sendable {
         switch scalar.value {
         case 0x22: bytes.append(contentsOf: "\\\"".utf8)
         case 0x5C: bytes.append(contentsOf: "\\\\".utf8)
+        case 0x20..<0x7F: bytes.append(UInt8(scalar.value))
         case 0x0A: bytes.append(contentsOf: "\\n".utf8)
         case 0x0D: bytes.append(contentsOf: "\\r".utf8)
         case 0x09: bytes.append(contentsOf: "\\t".utf8)
@@ -143,9 +144,12 @@ package struct JSONWriter: Sendable {
 }
 
 extension JSONValue {
-    package var text: String {
+    package var text: String { String(decoding: bytes, as: UTF8.self) }
+
+    /// The value as JSON text in UTF-8.
+    package var bytes: [UInt8] {
         var writer = JSONWriter()
         writer.value(self)
-        return String(decoding: writer.bytes, as: UTF8.self)
+        return writer.bytes
     }
 }

@@ -25,7 +25,7 @@ struct CustomTokenRoutes {
                 to: application.loaded,
                 logger: context.logger
             )
-            let pair = try await tokens.open(signedIn.token.key, in: application)
+            let pair = try await tokens.open(signedIn, in: application)
             var json = JSONObject(kind: "VerifyCustomTokenResponse")
             if signedIn.created { json.append("isNewUser", .bool(true)) }
             json.append(pair)

@@ -202,13 +202,13 @@ extension Failure {
     var pendingMembers: JSONObject? {
         guard reason == .secondFactorRequired, let pending = details["pending"] else { return nil }
         let factors = (details["factors"]?.array ?? []).compactMap { factor -> JSONValue? in
-            guard let factor = factor.object, let id = factor["id"] else { return nil }
-            switch factor["kind"]?.string {
-            case FactorKind.totp.rawValue: return .object(["mfaEnrollmentId": id, "totpInfo": .object([:])])
-            case FactorKind.sms.rawValue:
-                return .object(["mfaEnrollmentId": id, "phoneInfo": factor["hint"] ?? .string("+")])
-            default: return nil
-            }
+            guard let factor = factor.object, let id = factor["id"]?.string, let created = factor["created"]?.integer,
+                let kind = factor["kind"]?.string.flatMap(FactorKind.init), [.totp, .sms].contains(kind)
+            else { return nil }
+            return Account.enrolment(
+                CodeFactor(id: id, kind: kind, created: created / 1000, label: nil),
+                maskedNumber: factor["hint"]?.string
+            )
         }
         return factors.isEmpty ? nil : ["mfaPendingCredential": pending, "mfaInfo": .array(factors)]
     }

@@ -31,7 +31,8 @@ struct SignInRoutes {
                 guard let pending = error.pendingMembers else { throw error }
                 return .google(JSONObject(JSONObject(kind: "VerifyPasswordResponse").members + pending.members))
             }
-            return try await reply(kind: "VerifyPasswordResponse", signedIn.token.key, application) { json, pair in
+            let pair = try await tokens.open(signedIn, in: application)
+            return Self.reply(kind: "VerifyPasswordResponse", pair) { json, pair in
                 json.append("registered", .bool(true))
                 if pair.account.displayName == nil { json.append("displayName", .string("")) }
             }
@@ -70,7 +71,7 @@ struct SignInRoutes {
                 in: application.loaded,
                 logger: context.logger
             )
-            return try await reply(kind: kind, guest.token.key, application)
+            return Self.reply(kind: kind, try await tokens.open(guest, in: application))
         }
         let password = try Self.password(fields)
         var record = UserRecord(
@@ -83,15 +84,15 @@ struct SignInRoutes {
         if fields.has("idToken") {
             return try await upgrade(fields, to: record, password, context, application)
         }
-        _ = try await registrations.register(
+        let registered = try await registrations.register(
             record,
             token: nil,
             from: context.source,
             in: application.loaded,
             logger: context.logger
         )
-        let signedIn = try await logIn(by: password, context, application)
-        return try await reply(kind: kind, signedIn.token.key, application)
+        let signedIn = try await logIn(registered, context, application)
+        return Self.reply(kind: kind, try await tokens.open(signedIn, in: application))
     }
 
     /// Gives the user of an ID token a password.
@@ -107,19 +108,19 @@ struct SignInRoutes {
         let facts = try await tokens.facts(of: fields, in: application)
         guard facts.user.status == .guest else {
             try await accountUpdate.update(facts, with: record, context, application)
-            return try await reply(kind: "SignupNewUserResponse", facts.key, application)
+            return Self.reply(kind: "SignupNewUserResponse", try await tokens.open(facts.key, in: application))
         }
         var record = record
         record.objectID = .string(facts.user.objectID.description)
-        _ = try await registrations.register(
+        let registered = try await registrations.register(
             record,
             token: facts.key,
             from: context.source,
             in: application.loaded,
             logger: context.logger
         )
-        let signedIn = try await logIn(by: password, replacing: facts.key, context, application)
-        return try await reply(kind: "SignupNewUserResponse", signedIn.token.key, application)
+        let signedIn = try await logIn(registered, replacing: facts.key, context, application)
+        return Self.reply(kind: "SignupNewUserResponse", try await tokens.open(signedIn, in: application))
     }
 
     /// The e-mail address and the password of a call.
@@ -139,7 +140,6 @@ struct SignInRoutes {
 
     private func logIn(
         by fields: PasswordFields,
-        replacing session: SessionKey? = nil,
         _ context: APIContext,
         _ application: ServedApplication
     ) async throws(Failure) -> LoginResult {
@@ -147,10 +147,25 @@ struct SignInRoutes {
             PasswordLogin(
                 login: fields.email,
                 password: fields.password,
-                previousSession: session,
+                previousSession: nil,
                 client: context.client(trustedDevice: nil),
                 source: context.source
             ),
+            to: application.loaded,
+            logger: context.logger
+        )
+    }
+
+    private func logIn(
+        _ registered: WrittenUser,
+        replacing session: SessionKey? = nil,
+        _ context: APIContext,
+        _ application: ServedApplication
+    ) async throws(Failure) -> LoginResult {
+        try await passwordLogins.logIn(
+            registered,
+            client: context.client(trustedDevice: nil),
+            previousSession: session,
             to: application.loaded,
             logger: context.logger
         )
@@ -180,7 +195,7 @@ struct SignInRoutes {
                 in: application.loaded,
                 logger: context.logger
             )
-            return try await reply(kind: kind, session, application)
+            return Self.reply(kind: kind, try await tokens.open(session, in: application))
         }
         let signedIn: LoginResult
         do throws(Failure) {
@@ -189,7 +204,7 @@ struct SignInRoutes {
             guard let pending = error.pendingMembers else { throw error }
             return .google(JSONObject(JSONObject(kind: kind).members + pending.members))
         }
-        return try await reply(kind: kind, signedIn.token.key, application) { json, _ in
+        return Self.reply(kind: kind, try await tokens.open(signedIn, in: application)) { json, _ in
             if signedIn.created { json.append("isNewUser", .bool(true)) }
         }
     }
@@ -207,7 +222,7 @@ struct SignInRoutes {
             to: application.loaded,
             logger: context.logger
         )
-        return try await reply(kind: ProviderSignIn.kind, signedIn.token.key, application) { json, _ in
+        return Self.reply(kind: ProviderSignIn.kind, try await tokens.open(signedIn, in: application)) { json, _ in
             call.addMembers(to: &json, of: signedIn.verified)
             if signedIn.created { json.append("isNewUser", .bool(true)) }
         }
@@ -220,12 +235,12 @@ struct SignInRoutes {
     ) async throws(Failure) -> Response {
         let session = try await tokens.session(of: call.fields, in: application)
         let linked = try await linking.link(
-            call.request(.asConfigured, by: context),
+            call.request(by: context),
             toUserOf: session,
             in: application.loaded,
             logger: context.logger
         )
-        return try await reply(kind: ProviderSignIn.kind, session, application) { json, _ in
+        return Self.reply(kind: ProviderSignIn.kind, try await tokens.open(session, in: application)) { json, _ in
             call.addMembers(to: &json, of: linked.verified)
         }
     }
@@ -256,7 +271,7 @@ struct SignInRoutes {
         } catch {
             throw error.named("INVALID_IDP_RESPONSE", for: .pendingLoginInvalid)
         }
-        return try await reply(kind: ProviderSignIn.kind, session, application) { json, _ in
+        return Self.reply(kind: ProviderSignIn.kind, try await tokens.open(session, in: application)) { json, _ in
             let provider = linked.verified.identity.provider
             json.append("providerId", .string(ProviderID.id(of: provider.text)))
             json.append(linked.verified, of: provider)
@@ -264,13 +279,11 @@ struct SignInRoutes {
     }
 
     /// Returns the response with the user and the tokens of a session.
-    private func reply(
+    private static func reply(
         kind: String,
-        _ session: SessionKey,
-        _ application: ServedApplication,
+        _ pair: IDTokens.Pair,
         _ add: (inout JSONObject, IDTokens.Pair) -> Void = { _, _ in }
-    ) async throws(Failure) -> Response {
-        let pair = try await tokens.open(session, in: application)
+    ) -> Response {
         var json = JSONObject(kind: kind)
         json.append("localId", .string(pair.account.id))
         pair.account.addProfile(to: &json)

@@ -35,7 +35,7 @@ struct Account: Sendable {
             json.append("passwordUpdatedAt", .integer(changed))
         }
         json.append("providerUserInfo", .array(providers))
-        if !facts.codeFactors.isEmpty { json.append("mfaInfo", .array(facts.codeFactors.map(Self.enrolment))) }
+        if !facts.codeFactors.isEmpty { json.append("mfaInfo", .array(facts.codeFactors.map { Self.enrolment($0) })) }
         let validSince = max((facts.password?.changed ?? user.created) / 1000, facts.validSince ?? 0)
         json.append("validSince", .string(String(validSince)))
         json.append("createdAt", .string(String(user.created)))
@@ -48,11 +48,13 @@ struct Account: Sendable {
     /// Returns a second factor as a member of `mfaInfo`.
     ///
     /// The SDK for the web tells the kind by the presence of `totpInfo` or `phoneInfo`. The number stays masked.
-    private static func enrolment(_ factor: CodeFactor) -> JSONValue {
-        var json: JSONObject = [
-            "mfaEnrollmentId": .string(factor.id), "enrolledAt": .time(factor.created),
-            factor.kind == .sms ? "phoneInfo" : "totpInfo": factor.kind == .sms ? .string("+") : .object([:]),
-        ]
+    static func enrolment(_ factor: CodeFactor, maskedNumber: String? = nil) -> JSONValue {
+        var json: JSONObject = ["mfaEnrollmentId": .string(factor.id), "enrolledAt": .time(factor.created)]
+        if factor.kind == .sms {
+            json.append("phoneInfo", .string(maskedNumber ?? "+"))
+        } else {
+            json.append("totpInfo", .object([:]))
+        }
         if let label = factor.label { json.append("displayName", .string(label)) }
         return .object(json)
     }

@@ -9,8 +9,13 @@ import Hummingbird
 /// absent member (docs/protocols/firebase.md §1).
 struct CallFields {
     let object: JSONObject
+    /// Whether a name may be in snake case.
+    private let mayBeSnake: Bool
 
-    init(_ object: JSONObject) { self.object = object }
+    init(_ object: JSONObject) {
+        self.object = object
+        mayBeSnake = object.members.contains { $0.key.utf8.contains(UInt8(ascii: "_")) }
+    }
 
     /// Reads the body of a request: a JSON object.
     static func read(_ request: Request, limits: JSONLimits = .request) async throws(Failure) -> CallFields {
@@ -20,7 +25,9 @@ struct CallFields {
     /// Returns whether a member is there and not `null`.
     func has(_ name: String) -> Bool { value(name) != nil }
 
-    func value(_ name: String) -> JSONValue? { object.present(name) ?? object.present(Self.snake(name)) }
+    func value(_ name: String) -> JSONValue? {
+        object.present(name) ?? (mayBeSnake ? object.present(Self.snake(name)) : nil)
+    }
 
     /// Returns a text; nil if it is absent.
     ///

@@ -7,7 +7,7 @@ import Hummingbird
 
 extension Response {
     /// Returns a JSON response.
-    static func google(_ object: JSONObject) -> Response { .json(Array(JSONValue.object(object).text.utf8)) }
+    static func google(_ object: JSONObject) -> Response { .json(JSONValue.object(object).bytes) }
 
     /// Returns a JSON response that caches may keep.
     static func google(_ object: JSONObject, cachedFor seconds: Int) -> Response {

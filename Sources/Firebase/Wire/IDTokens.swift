@@ -47,6 +47,14 @@ struct IDTokens: Sendable {
         )
     }
 
+    /// Makes the tokens of the session that a login has opened.
+    ///
+    /// - Throws: As `open(_:endingOthers:in:)`.
+    func open(_ signedIn: LoginResult, in application: ServedApplication) async throws(Failure) -> Pair {
+        guard let refreshed = signedIn.refreshed else { return try await open(signedIn.token.key, in: application) }
+        return try await pair(of: refreshed, in: application)
+    }
+
     /// Uses a refresh token.
     ///
     /// - Throws: `INVALID_REFRESH_TOKEN` for a text that is none; `session_invalid` if the session has ended;

@@ -37,7 +37,7 @@ struct ProviderSignIn {
             throw .google("MISSING_REQUEST_URI", "Send requestUri, such as http://localhost.")
         }
         let session = try fields.filled("sessionId")
-        let answer = LenientQuery(uri.split(separator: "#", maxSplits: 1).first.flatMap(Self.query))
+        let answer = LenientQuery(Self.query(of: uri))
         let code = session == nil ? nil : answer["code"] ?? answer["loginCode"]
         guard code != nil || uri.hasPrefix("http://") || uri.hasPrefix("https://") else {
             throw .google("INVALID_REQUEST_URI", "requestUri must be an http or https URL.")
@@ -70,7 +70,7 @@ struct ProviderSignIn {
         let nonce = try value("nonce")
         let given = try value("access_token")
         // Facebook's access tokens have no dot. An ID token in their place needs its nonce all the same.
-        let isIDToken = provider.text == "facebook" && given?.contains(".") == true
+        let isIDToken = provider.text == "facebook" && given?.utf8.contains(UInt8(ascii: ".")) == true
         let idToken = try value("id_token") ?? (isIDToken ? given : nil)
         // Facebook's Limited Login always has a nonce, and without the check a copied token would log in.
         guard idToken == nil || nonce != nil || provider.text != "facebook" else {
@@ -97,8 +97,12 @@ struct ProviderSignIn {
     /// The beginning of a pending login that is sent as an access token.
     private static let pendingPrefix = "pending-"
 
-    private static func query(_ url: Substring) -> String? {
-        url.firstIndex(of: "?").map { String(url[url.index(after: $0)...]) }
+    /// Returns the query of a URL; nil if it has none.
+    private static func query(of url: String) -> String? {
+        let beforeFragment = url.utf8.prefix { $0 != UInt8(ascii: "#") }
+        return beforeFragment.firstIndex(of: UInt8(ascii: "?")).map {
+            String(Substring(beforeFragment[beforeFragment.index(after: $0)...]))
+        }
     }
 
     private var credential: CredentialFields {
@@ -109,7 +113,12 @@ struct ProviderSignIn {
     }
 
     /// Returns the login, or the link, that the call asks for.
-    func request(_ ifUnknown: UnknownIdentity, by context: APIContext) -> LoginRequest {
+    ///
+    /// - Parameters:
+    ///   - ifUnknown: What a login does if no user has the identity; nil for a link.
+    ///   - context: The context of the request.
+    /// - Returns: The request.
+    func request(_ ifUnknown: UnknownIdentity? = nil, by context: APIContext) -> LoginRequest {
         LoginRequest(
             provider: provider,
             credential: credential,
@@ -117,7 +126,9 @@ struct ProviderSignIn {
             appID: nil,
             previousSession: nil,
             client: context.client(trustedDevice: nil),
-            ifUnknown: ifUnknown
+            ifUnknown: ifUnknown ?? .asConfigured,
+            // A link opens no session.
+            opensRefreshFamily: ifUnknown != nil
         )
     }
 

@@ -200,6 +200,8 @@ package final class PendingLogins: Sendable {
                     "id": .string(hint.id.description), "kind": .string(hint.kind.rawValue),
                 ]
                 if let hint = hint.hint { object.append("hint", .string(hint)) }
+                // The label stays untold: whoever has only the first factor learns nothing that the user wrote.
+                object.append("created", .integer(factor.created))
                 return .object(object)
             }
         return [

@@ -136,7 +136,7 @@ enum OTLPDocument {
                 ])
             ])
         ]
-        return Array(JSONValue.object(document).text.utf8)
+        return JSONValue.object(document).bytes
     }
 
     private static func object(_ span: FinishedSpan) -> JSONObject {

@@ -47,7 +47,7 @@ struct ClientSecretKey: Sendable {
             "iss": .string(options.teamID), "iat": .integer(now), "exp": .integer(now + Self.seconds),
             "aud": .string(issuer), "sub": .string(client.text),
         ]
-        let signed = [header, claims].map { Base64URL.encode(Array(JSONValue.object($0).text.utf8)) }
+        let signed = [header, claims].map { Base64URL.encode(JSONValue.object($0).bytes) }
             .joined(separator: ".")
         guard let signature = try? key.signature(for: Array(signed.utf8)) else {
             throw Failure(.internal, "The client secret could not be made.")

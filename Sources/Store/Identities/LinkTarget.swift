@@ -80,7 +80,7 @@ extension Store {
                 // first login.
                 if linking.isOfSession, joined != .madeUser { statement = statement.withoutFactor }
                 let result = try await connection.query(statement.filled(with: write))
-                guard var written = try outcome(of: result, by: statement) else {
+                guard var written = try outcome(of: result, by: statement, for: write) else {
                     throw Failure(
                         .storeUnavailable,
                         "Too many logins of the same user at once. Try again shortly.",
@@ -267,16 +267,7 @@ extension Failure {
 
 extension LoginStatement {
     /// This statement, but without asking for a second factor.
-    fileprivate var withoutFactor: LoginStatement {
-        LoginStatement(
-            application: application,
-            provider: provider,
-            tokens: tokens,
-            targets: targets,
-            use: use,
-            asksForFactor: false
-        )
-    }
+    fileprivate var withoutFactor: LoginStatement { with { $0.asksForFactor = false } }
 
     /// Returns a copy of this statement for a user who existed before the identity.
     ///
@@ -289,21 +280,15 @@ extension LoginStatement {
             case .guest: .always
             case .session, .mailbox: .ifEmpty
             }
-        return LoginStatement(
-            application: application,
-            provider: provider,
-            tokens: tokens,
-            targets: targets.map { target in
-                let sync = target.sync == .firstLogin ? first : target.sync
-                return Target(
+        return with { form in
+            form.targets = form.targets.map { target in
+                Target(
                     name: target.name,
                     type: target.type,
-                    sync: sync,
+                    sync: target.sync == .firstLogin ? first : target.sync,
                     mayBeCleared: target.mayBeCleared
                 )
-            },
-            use: use,
-            asksForFactor: asksForFactor
-        )
+            }
+        }
     }
 }

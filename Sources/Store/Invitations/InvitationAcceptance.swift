@@ -123,7 +123,7 @@ extension Store {
                     let result = try await connection.query(statement.filled(with: write))
                     let outcome: WrittenLogin?
                     do {
-                        outcome = try self.outcome(of: result, by: statement)
+                        outcome = try self.outcome(of: result, by: statement, for: write)
                     } catch let failure as Failure where failure.reason == .invitationRequired {
                         throw application.refusal(of: claim)
                     }
@@ -257,8 +257,8 @@ extension LoginStatement {
     /// - Throws: `second_factor_enrolment_required`.
     func requireFactor(of held: HeldInvitation) throws(Failure) {
         let policy = application.settings.secondFactor
-        guard asksForFactor, use.finishes == nil, policy.demand == .required,
-            !policy.exemptProviders.contains(provider),
+        guard form.asksForFactor, use.finishes == nil, policy.demand == .required,
+            !policy.exemptProviders.contains(form.provider),
             held.knownRoles(in: application).contains(where: { role in
                 policy.roles.contains { $0.hasSameBytes(as: role) }
             })

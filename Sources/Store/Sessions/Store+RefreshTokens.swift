@@ -68,14 +68,14 @@ extension Store {
                     order by o.rotated desc offset \(kept)
                 ))
             )
-            select \(SessionFacts.list(of: application, columns: columns))
+            select \(columns.list(of: "u")), \(SessionFacts.list(of: application, user: "u.object_id"))
             from s join \(schema).users u using (object_id)
             """
         return try await current(application) {
             try await tables(of: application).query(
                 Statement(sql: sql, binds: [.bytes(key.hash), .bytes(secret.family), .bytes(secret.hash)]),
                 near: application.affinity
-            ).first { (row) throws(PostgresError) in try SessionFacts(&row, columns: columns) } ?? nil
+            ).first { (row) throws(PostgresError) in try SessionFacts(&row, of: columns.user(in: &row)) }
         }
     }
 
@@ -116,7 +116,7 @@ extension Store {
                 from known where token_hash = known.session and known.is_current
             )
             select known.session, known.is_current, known.is_former, known.nonce, known.is_first,
-                \(SessionFacts.list(of: application, columns: columns))
+                \(columns.list(of: "u")), \(SessionFacts.list(of: application, user: "u.object_id"))
             from known
                 left join \(schema).sessions s on s.token_hash = known.session and \(application.isLive("s"))
                 left join \(schema).users u on u.object_id = s.object_id
@@ -145,10 +145,12 @@ extension RefreshOutcome {
             self = isFirst ? .stale : .reused(session)
             return
         }
-        guard let facts = try SessionFacts(&row, columns: columns) else {
+        guard !row.isNullNext else {
+            row.skipRest()
             self = .unknown
             return
         }
+        let facts = try SessionFacts(&row, of: columns.user(in: &row))
         self = isCurrent ? .rotated(facts) : .repeated(facts, nonce: nonce ?? [])
     }
 }

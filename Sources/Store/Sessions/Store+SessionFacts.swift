@@ -3,28 +3,33 @@ import Encodings
 import Postgres
 
 extension SessionFacts {
-    /// Returns the select list for `init(_:columns:)`; `s` is the session's row, and `u` the user's.
-    static func list(of application: Application, columns: UserColumns) -> String {
+    /// The columns of a session's row that `list(of:user:)` reads.
+    static let sessionColumns = "s.token_hash, s.provider, s.proved, s.created, s.factor_kind, s.claims"
+
+    /// Returns the select list for `init(_:of:)`.
+    ///
+    /// - Parameters:
+    ///   - application: The application.
+    ///   - user: The SQL expression of the user's id. The session's row is `s`.
+    /// - Returns: The list, which lacks the columns of the user.
+    static func list(of application: Application, user: String) -> String {
         """
         s.token_hash, s.provider, floor(extract(epoch from s.proved))::bigint,
         floor(extract(epoch from s.created))::bigint, s.factor_kind, s.claims,
-        \(AccountFacts.list(of: application, columns: columns))
+        \(AccountFacts.list(of: application, user: user))
         """
     }
 
-    /// Reads the columns of `list(of:columns:)`; nil if they are of no session.
-    init?(_ row: inout Row, columns: UserColumns) throws(PostgresError) {
-        guard let hash = try row.next([UInt8]?.self) else {
-            row.skipRest()
-            return nil
-        }
+    /// Reads the columns of `list(of:user:)`.
+    init(_ row: inout Row, of user: User) throws(PostgresError) {
+        let key = SessionKey(hash: try row.next())
         let method = try row.next(String?.self)
         let (authenticatedAt, opened) = (try row.next(Int64.self), try row.next(Int64.self))
         let factor = try row.next(String?.self).flatMap(FactorKind.init)
         let claims = try row.next(String?.self)
         self.init(
-            key: SessionKey(hash: hash),
-            account: try AccountFacts(&row, columns: columns),
+            key: key,
+            account: try AccountFacts(&row, of: user),
             method: method,
             authenticatedAt: authenticatedAt,
             opened: opened,
@@ -35,45 +40,48 @@ extension SessionFacts {
 }
 
 extension AccountFacts {
-    /// Returns the select list for `init(_:columns:)`; `u` is the user's row.
-    static func list(of application: Application, columns: UserColumns) -> String {
+    /// Returns the select list for `init(_:of:)`, which lacks the columns of the user.
+    ///
+    /// - Parameters:
+    ///   - application: The application.
+    ///   - user: The SQL expression of the user's id.
+    /// - Returns: The list.
+    static func list(of application: Application, user: String) -> String {
         let schema = quoted(application.schema)
         return """
             array(
                 select i.provider || ' ' || i.provider_app || ' ' || i.subject from \(schema).identities i
-                where i.object_id = u.object_id order by i.created, i.provider, i.provider_app, i.subject
+                where i.object_id = \(user) order by i.created, i.provider, i.provider_app, i.subject
             ),
             array(
                 select upper(f.id::text) || ' ' || f.kind || ' ' || floor(extract(epoch from f.created))::bigint
                     || coalesce(' ' || f.label, '')
                 from \(schema).factors f
-                where f.object_id = u.object_id and f.removed is null and f.kind in ('totp', 'sms')
+                where f.object_id = \(user) and f.removed is null and f.kind in ('totp', 'sms')
                 order by f.created, f.id
             ),
-            (select p.login from \(schema).passwords p where p.object_id = u.object_id),
-            (select p.changed from \(schema).passwords p where p.object_id = u.object_id),
-            (select f.uid from \(schema).firebase_users f where f.object_id = u.object_id),
-            (select f.claims from \(schema).firebase_users f where f.object_id = u.object_id),
+            (select p.login from \(schema).passwords p where p.object_id = \(user)),
+            (select p.changed from \(schema).passwords p where p.object_id = \(user)),
+            (select f.uid from \(schema).firebase_users f where f.object_id = \(user)),
+            (select f.claims from \(schema).firebase_users f where f.object_id = \(user)),
             (
                 select floor(extract(epoch from f.valid_since))::bigint from \(schema).firebase_users f
-                where f.object_id = u.object_id
-            ),
-            \(columns.list(of: "u"))
+                where f.object_id = \(user)
+            )
             """
     }
 
-    /// Reads the columns of `list(of:columns:)`.
-    init(_ row: inout Row, columns: UserColumns) throws(PostgresError) {
+    /// Reads the columns of `list(of:user:)`.
+    init(_ row: inout Row, of user: User) throws(PostgresError) {
         let identities = try row.next([String].self).compactMap(IdentityKey.init(joined:))
         let codeFactors = try row.next([String].self).compactMap(CodeFactor.init(joined:))
         let (login, changed) = (try row.next(String?.self), try row.next(Timestamp?.self))
         let (uid, claims) = (try row.next(String?.self), try row.next(String?.self))
-        let validSince = try row.next(Int64?.self)
         self.init(
-            user: try columns.user(in: &row),
+            user: user,
             uid: uid,
             claims: claims,
-            validSince: validSince,
+            validSince: try row.next(Int64?.self),
             identities: identities,
             codeFactors: codeFactors,
             password: login.flatMap { login in changed.map { (login, $0.milliseconds) } }
@@ -115,7 +123,7 @@ extension Store {
         let columns = UserColumns(application: application)
         let schema = quoted(application.schema)
         let sql = """
-            select \(SessionFacts.list(of: application, columns: columns))
+            select \(columns.list(of: "u")), \(SessionFacts.list(of: application, user: "u.object_id"))
             from \(schema).sessions s join \(schema).users u using (object_id)
             where s.token_hash = $1 and \(application.isLive("s"))
             """
@@ -123,7 +131,7 @@ extension Store {
             try await tables(of: application).query(
                 Statement(sql: sql, binds: [.bytes(key.hash)]),
                 near: application.affinity
-            ).first { (row) throws(PostgresError) in try SessionFacts(&row, columns: columns) } ?? nil
+            ).first { (row) throws(PostgresError) in try SessionFacts(&row, of: columns.user(in: &row)) }
         }
     }
 }

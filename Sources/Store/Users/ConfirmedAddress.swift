@@ -7,6 +7,7 @@ extension Store {
     /// A user with another login method, or a second factor, stays as is: whoever holds that method may not own the
     /// address. The address also stays as is if it has changed meanwhile.
     ///
+    /// - Returns: Whether the address is the user's and confirmed now, perhaps by another login at the same time.
     /// - Throws: `store_unavailable` and similar failures.
     package func confirmAddress(
         _ address: String,
@@ -14,9 +15,9 @@ extension Store {
         by identity: IdentityKey,
         in application: Application,
         actor: ChangeAuthor
-    ) async throws(Failure) {
+    ) async throws(Failure) -> Bool {
         let (schema, tables) = (application.schema, tables(of: application))
-        try await transaction(in: tables) { connection in
+        return try await transaction(in: tables) { connection in
             let confirmed = try await connection.query(
                 """
                 update \(identifier: schema).users u set email_verified = true
@@ -31,9 +32,18 @@ extension Store {
                     )
                 """
             )
-            guard confirmed.affectedRows == 1 else { return }
+            guard confirmed.affectedRows == 1 else {
+                let found = try await connection.query(
+                    """
+                    select from \(identifier: schema).users u
+                    where u.object_id = \(user.uuid) and u.email_verified and lower(u.email) = lower(\(address))
+                    """
+                )
+                return found.count == 1
+            }
             let entry = AuditRecord("user.email.confirm", of: user.description, in: application.id)
             try await tables.record([entry], by: actor, with: connection)
+            return true
         }
     }
 }

@@ -11,14 +11,15 @@ extension Store {
         of application: Application
     ) async throws(Failure) -> [AccountFacts] {
         let columns = UserColumns(application: application)
-        let list = AccountFacts.list(of: application, columns: columns)
+        let list = AccountFacts.list(of: application, user: "u.object_id")
         return try await query(
             """
-            select \(unsafeRaw: list) from \(identifier: application.schema).users u
+            select \(unsafeRaw: columns.list(of: "u")), \(unsafeRaw: list)
+            from \(identifier: application.schema).users u
             \(selection.clause(in: application))
             """,
             of: application
-        ).all { (row) throws(PostgresError) in try AccountFacts(&row, columns: columns) }
+        ).all { (row) throws(PostgresError) in try AccountFacts(&row, of: columns.user(in: &row)) }
     }
 
     /// Returns the ids of the users whom an administrator names, each once.

@@ -210,6 +210,25 @@ struct FirebaseSignInTests {
         #expect(signedIn["localId"] == other["localId"])
     }
 
+    @Test("an update of which a part cannot be read unlinks nothing")
+    func unreadableUpdate() async throws {
+        let user = try await client.signIn(try await visitor())
+        let email = "kept\(UInt32.random(in: 0 ... .max)).canary@example.com"
+        let password = #""email": "\#(email)", "password": "canary-8-letters""#
+        let signedIn = try await client.call("accounts:signUp", #"{"idToken": "\#(user.idToken)", \#(password)}"#)
+        for (members, error) in [
+            (#""deleteProvider": ["facebook.com"], "displayName": {}"#, "INVALID_ARGUMENT"),
+            (#""deleteProvider": ["facebook.com", "what"]"#, "INVALID_PROVIDER_ID"),
+        ] {
+            try await client.expect(
+                error,
+                of: "accounts:update",
+                #"{"idToken": "\#(signedIn.idToken)", \#(members)}"#
+            )
+        }
+        #expect(try await client.lookUp(signedIn)["providerUserInfo"]?.array?.count == 2)
+    }
+
     @Test("reauthentication creates nobody, and does not log anybody out")
     func reauthentication() async throws {
         let stranger = try await visitor()

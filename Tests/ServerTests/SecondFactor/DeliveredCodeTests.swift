@@ -145,7 +145,7 @@ struct DeliveredCodeTests {
 
         let asked = try await deployment.login(visitor)
         let waiting = try deployment.putOff(asked)
-        #expect(waiting.factors.first?.keys == ["id", "kind", "hint"])
+        #expect(waiting.factors.first?.keys == ["id", "kind", "hint", "created"])
         #expect(waiting.factors.first?["hint"]?.string == masked)
         #expect(
             try await deployment.simulator.messages(to: number).count == 1,

@@ -81,7 +81,7 @@ struct RoadTests {
             let waiting = try await waitsTracelessly(road, traveller, to: document)
             if case .client(let putOff) = waiting {
                 #expect(putOff.factors.map { $0["kind"]?.string } == ["totp", "recoveryCode"])
-                #expect(putOff.factors.allSatisfy { $0.keys == ["id", "kind"] })
+                #expect(putOff.factors.allSatisfy { $0.keys == ["id", "kind", "created"] })
             }
             let factors = try await deployment.database.psql(
                 "select id from optional.factors where \(user) order by kind = 'recoveryCode'"
