@@ -522,9 +522,10 @@ select federation.add_column('federation.deletion_requests', 'object_id', 'uuid'
 
 -- Keys that sign the tokens by which other services verify users (GET users/token). Each application has keys of its
 -- own, so that no service accepts a token of another application: one of each type (`kty`), which has its algorithm.
--- `secret` is the private key, encrypted by AES-256-GCM with the master key secret_key_id. `retired` is the time at which
--- another key of the type replaced this one; NULL for the newest key. A retired key still signs for some minutes, until
--- the services that cache the public keys know the new key. It is kept as long as a token that it signed may be valid.
+-- `secret` is the private key, encrypted by AES-256-GCM with the master key secret_key_id. `retired` is the time at
+-- which another key of the type replaced this one; NULL for the newest key. A retired key still signs for some minutes,
+-- until the services that cache the public keys know the new key. The row stays as long as a token that the key signed
+-- may be valid.
 create table if not exists federation.token_keys (
     id text collate "C" primary key check (id ~ '^[A-Za-z0-9_-]{16,43}$'),
     secret bytea not null,
@@ -1141,10 +1142,10 @@ begin
     -- The claims that a server added to the signed tokens of a session that it had opened, as JSON text; NULL for none.
     perform federation.add_column(sessions, 'claims', 'text');
 
-    -- The refresh tokens of clients that get short-lived tokens of a session. A refresh token is the id of its family and
-    -- a secret; each use replaces the secret. `current` and `former` are the SHA-256 of the secret and of the one before
-    -- it. The secret is the SHA-256 of the former secret and of `nonce`, so a client that repeats its request gets the
-    -- same one. A family whose token was used twice, and later than at once, ends with its session.
+    -- The refresh tokens of clients that get short-lived tokens of a session. A refresh token is the id of its family
+    -- and a secret; each use replaces the secret. `current` and `former` are the SHA-256 of the secret and of the one
+    -- before it. The next secret is the SHA-256 of the present one and of `nonce`, so a client that repeats its request
+    -- gets the same secret. If a replaced token is used again, and once more some seconds later, the session ends.
     execute format($ddl$
         create table if not exists %1$I.refresh_tokens (
             family bytea primary key check (octet_length(family) = 16),

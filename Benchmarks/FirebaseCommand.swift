@@ -75,7 +75,7 @@ struct FirebaseCommand: AsyncParsableCommand {
         }
         let report = Report()
         report.costs(
-            "Clients of Firebase; \(connections) connections; \(rounds) rounds of \(requests) requests, \(rate) in a second",
+            "Clients of Firebase; \(connections) connections; \(rounds) rounds of \(requests) requests, \(Int(rate))/s",
             costs,
             order: Self.names
         )

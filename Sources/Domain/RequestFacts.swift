@@ -2,8 +2,8 @@ import Encodings
 
 /// The source and the program of a request.
 ///
-/// All code that works for the request can read them, and no code may log them. Every queue uses the source to give each
-/// source its share. Code that stores the name of the program says so in its own documentation.
+/// All code that works for the request can read them, and no code may log them. Every queue uses the source to give
+/// each source its share. Code that stores the name of the program says so in its own documentation.
 package struct RequestSender: Sendable {
     @TaskLocal package static var current = RequestSender()
 

@@ -8,8 +8,8 @@ package import Hummingbird
 package struct RequestCheck<Context: HTTPContext>: RouterMiddleware {
     private let inspect: @Sendable (Request) -> Void
 
-    /// - Parameter inspect: Looks at each request that is not refused. A middleware of its own would keep more memory of
-    ///   each request under way.
+    /// - Parameter inspect: Looks at each request that is not refused. A middleware of its own would keep more memory
+    ///   of each request under way.
     package init(inspect: @escaping @Sendable (Request) -> Void = { _ in }) { self.inspect = inspect }
 
     package func handle(

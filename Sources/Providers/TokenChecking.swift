@@ -18,8 +18,8 @@ package protocol TokenChecking: Provider {
     ///   - identity: The identity that the token was kept for.
     ///   - fields: The fields of the profile to read if the token is valid; nil to read no profile.
     ///   - deadline: The moment at which the check must be done.
-    ///   - replace: Stores a token that the provider has issued in place of the kept one. The method calls it as soon as
-    ///     it has the new token: the provider may refuse the former one from now on.
+    ///   - replace: Stores a token that the provider has issued in place of the kept one. The method calls `replace` as
+    ///     soon as it has the new token: the provider may refuse the former one from now on.
     /// - Returns: The verdict.
     func verdict(
         on token: ProviderToken,

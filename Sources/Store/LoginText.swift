@@ -342,16 +342,17 @@ extension LoginText {
     private var mayUseNonce: SQL<LoginWrite> { once.nonce(.nonceHash).isFirst }
 
     private var isOwner: SQL<LoginWrite> {
-        """
-        \(once.isFirst)\(usesNonce ? "\nand \(mayUseNonce)" : "")
-        and not case
-            when (select before.status from before) is null
-                then federation.has_ended(\(literal: form.application.schema), \(identityHash), \(Self.issued))
-                    or \(.providerSession) is not null
-                        and federation.has_ended(\(literal: form.application.schema), \(.providerSession), \(Self.issued))
-            else \(hasEnded)
-        end
-        """
+        let schema = form.application.schema
+        return """
+            \(once.isFirst)\(usesNonce ? "\nand \(mayUseNonce)" : "")
+            and not case
+                when (select before.status from before) is null
+                    then federation.has_ended(\(literal: schema), \(identityHash), \(Self.issued))
+                        or \(.providerSession) is not null
+                            and federation.has_ended(\(literal: schema), \(.providerSession), \(Self.issued))
+                else \(hasEnded)
+            end
+            """
     }
 
     /// The SQL for the time at which the credential was issued, plus a second.

@@ -123,8 +123,8 @@ extension Store {
     ///
     /// - Parameters:
     ///   - identity: The identity.
-    ///   - providerSession: The hash of the session at the provider that has ended; nil for all of the user's. A session
-    ///     whose credential did not name such a session ends in both cases.
+    ///   - providerSession: The hash of the session at the provider that has ended; nil for all of the user's. A
+    ///     session whose credential did not name such a session ends in both cases.
     ///   - moment: The time in Unix seconds. A session that was opened in the same second ends, too.
     ///   - application: The application of the identity.
     ///   - actor: The source of the report, for the audit log.
