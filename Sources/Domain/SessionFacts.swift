@@ -32,17 +32,3 @@ package struct SessionFacts: Sendable {
         self.claims = claims
     }
 }
-
-/// A second factor by codes, in the list of a user's factors.
-package struct CodeFactor: Sendable {
-    package let id: String
-    package let kind: FactorKind
-    /// Unix seconds at which the user enrolled the factor.
-    package let created: Int64
-    /// The user's name for the factor.
-    package let label: String?
-
-    package init(id: String, kind: FactorKind, created: Int64, label: String?) {
-        (self.id, self.kind, self.created, self.label) = (id, kind, created, label)
-    }
-}

@@ -85,6 +85,18 @@ package struct Sessions: Sendable {
         return try facts.live()
     }
 
+    /// Returns the user of a live session with everything that Firebase's clients see of a user.
+    ///
+    /// - Throws: `session_invalid`, `account_disabled`.
+    package func account(of session: SessionKey, in loaded: LoadedApplication) async throws(Failure) -> AccountDetails {
+        let found = try await directory.withCurrent(loaded, until: .now + limits.login) { (loaded) throws(Failure) in
+            try await store.sessionAccount(of: session, in: loaded.application)
+        }
+        guard let account = found else { throw .sessionInvalid }
+        guard account.user.status.mayAct else { throw Store.accountDisabled }
+        return account
+    }
+
     /// Returns the user of a live session, disabled or not.
     private func liveUser(ofHash hash: [UInt8], in loaded: LoadedApplication) async throws(Failure) -> User? {
         do throws(Failure) {

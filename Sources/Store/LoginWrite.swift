@@ -183,7 +183,6 @@ extension Store {
         if statement.form.opensRefreshFamily {
             written.session = try SessionFacts(&row, of: written.user)
             // The statement reads facts as they were when it began. So the identity that it has inserted is added here.
-            // A second factor that it has inserted is missing; no response to a login shows the list of factors.
             written.session?.account.include(write.verified.identity)
         }
         return written

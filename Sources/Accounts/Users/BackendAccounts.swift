@@ -48,7 +48,7 @@ package struct BackendAccounts: Sendable {
         named names: [AccountName],
         by server: ServerCaller,
         in loaded: LoadedApplication
-    ) async throws(Failure) -> [AccountFacts] {
+    ) async throws(Failure) -> [AccountDetails] {
         let ids = try await store.users(named: names, of: loaded.application)
         let found = try await accounts(.ids(ids), by: server, in: loaded)
         let places = Dictionary(ids.enumerated().map { ($1, $0) }, uniquingKeysWith: { first, _ in first })
@@ -64,8 +64,8 @@ package struct BackendAccounts: Sendable {
         _ selection: AccountSelection,
         by server: ServerCaller,
         in loaded: LoadedApplication
-    ) async throws(Failure) -> [AccountFacts] {
-        let found: [AccountFacts]
+    ) async throws(Failure) -> [AccountDetails] {
+        let found: [AccountDetails]
         if case .ids(let ids) = selection, ids.isEmpty {
             found = []
         } else {

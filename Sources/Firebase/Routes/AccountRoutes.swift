@@ -26,9 +26,9 @@ struct AccountRoutes {
     ///     out.
     func mount(on paths: Firebase.Paths, unlimited: Firebase.Paths) {
         unlimited.on(.lookup) { request, _, application in
-            let facts = try await tokens.facts(of: try await .read(request), in: application)
+            let account = try await tokens.account(of: try await .read(request), in: application)
             var json = JSONObject(kind: "GetAccountInfoResponse")
-            json.append("users", .array([.object(Account(facts.account, in: application).json)]))
+            json.append("users", .array([.object(Account.json(account, in: application))]))
             return .google(json)
         }
         paths.on(.update) { request, context, application in

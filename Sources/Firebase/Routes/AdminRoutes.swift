@@ -229,7 +229,7 @@ final class AdminRoutes: Sendable {
         }
         let (limit, offset) = (try Self.number("limit", fields) ?? 500, try Self.number("offset", fields) ?? 0)
         guard (1...500).contains(limit) else { throw Failure(.malformedRequest, "limit must be 1 to 500.") }
-        var found: [AccountFacts]
+        var found: [AccountDetails]
         if let expressions = fields.value("expression")?.array, !expressions.isEmpty {
             found = try await accounts.accounts(
                 named: try Self.names(matching: expressions),
@@ -384,12 +384,12 @@ final class AdminRoutes: Sendable {
     /// Returns the response with users as they are now.
     private func reply(_ kind: String, _ users: [ObjectID], _ backend: Backend) async throws(Failure) -> Response {
         let found = try await accounts.accounts(.ids(users), by: backend.server, in: backend.application.loaded)
-        guard let facts = found.first else { throw .google("USER_NOT_FOUND", "This user does not exist.") }
-        let account = Account(facts, in: backend.application)
+        guard let details = found.first else { throw .google("USER_NOT_FOUND", "This user does not exist.") }
+        let account = Account(details.facts, in: backend.application)
         var json = JSONObject(kind: kind)
         json.append("localId", .string(account.id))
         account.addProfile(to: &json)
-        json.append("emailVerified", .bool(facts.user.emailVerified))
+        json.append("emailVerified", .bool(details.user.emailVerified))
         json.append("providerUserInfo", .array(account.providers))
         return .google(json)
     }
@@ -463,7 +463,7 @@ final class AdminRoutes: Sendable {
 }
 
 extension AdminRoutes.Backend {
-    func json(of found: [AccountFacts]) -> [JSONValue] { found.map { .object(Account($0, in: application).json) } }
+    func json(of found: [AccountDetails]) -> [JSONValue] { found.map { .object(Account.json($0, in: application)) } }
 }
 
 extension CallFields {

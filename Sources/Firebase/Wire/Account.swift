@@ -21,27 +21,29 @@ struct Account: Sendable {
         phoneNumber = user.text(of: settings.phoneNumber)
     }
 
-    /// The user object of `accounts:lookup` (docs/protocols/firebase.md §5).
+    /// Returns the user object of `accounts:lookup` (docs/protocols/firebase.md §5).
     ///
     /// Absent values are left out. Times are texts, since the SDK for iOS reads no numbers there.
-    var json: JSONObject {
-        let user = facts.user
-        var json: JSONObject = ["localId": .string(id)]
-        addProfile(to: &json)
-        if email != nil { json.append("emailVerified", .bool(user.emailVerified)) }
-        if let changed = facts.password?.changed {
+    static func json(_ details: AccountDetails, in application: ServedApplication) -> JSONObject {
+        let account = Account(details.facts, in: application)
+        let user = details.user
+        var json: JSONObject = ["localId": .string(account.id)]
+        account.addProfile(to: &json)
+        if account.email != nil { json.append("emailVerified", .bool(user.emailVerified)) }
+        if let changed = details.passwordChanged {
             // The SDK for the web takes a user without it for anonymous. Nobody gets the hash itself.
             json.append("passwordHash", .string("UkVEQUNURUQ="))
             json.append("passwordUpdatedAt", .integer(changed))
         }
-        json.append("providerUserInfo", .array(providers))
-        if !facts.codeFactors.isEmpty { json.append("mfaInfo", .array(facts.codeFactors.map { Self.enrolment($0) })) }
-        let validSince = max((facts.password?.changed ?? user.created) / 1000, facts.validSince ?? 0)
+        json.append("providerUserInfo", .array(account.providers))
+        let factors = details.codeFactors.map { enrolment($0) }
+        if !factors.isEmpty { json.append("mfaInfo", .array(factors)) }
+        let validSince = max((details.passwordChanged ?? user.created) / 1000, details.validSince ?? 0)
         json.append("validSince", .string(String(validSince)))
         json.append("createdAt", .string(String(user.created)))
         json.append("lastLoginAt", .string(String(user.lastLogin ?? user.created)))
         if user.status == .disabled { json.append("disabled", .bool(true)) }
-        if let claims = facts.claims { json.append("customAttributes", .string(claims)) }
+        if let claims = details.facts.claims { json.append("customAttributes", .string(claims)) }
         return json
     }
 
@@ -73,7 +75,7 @@ struct Account: Sendable {
     /// The SDK for the web takes the id at the provider from `rawId`, the one for iOS from `federatedId`.
     var providers: [JSONValue] {
         let methods = facts.identities.map { (ProviderID.id(of: $0.provider.text), $0.subject.text) }
-        let password = facts.password.map { [(ProviderName.password.text, email ?? $0.login)] } ?? []
+        let password = facts.passwordLogin.map { [(ProviderName.password.text, email ?? $0)] } ?? []
         return (password + methods).map { id, subject in
             var json: JSONObject = [
                 "providerId": .string(id), "rawId": .string(subject), "federatedId": .string(subject),

@@ -133,6 +133,13 @@ struct IDTokens: Sendable {
     func facts(of fields: CallFields, in application: ServedApplication) async throws(Failure) -> SessionFacts {
         try await sessions.facts(of: try await session(of: fields, in: application), in: application.loaded)
     }
+
+    /// Returns the user of the valid session that a call's ID token names, with everything that the user sees.
+    ///
+    /// - Throws: As `facts(of:in:)`.
+    func account(of fields: CallFields, in application: ServedApplication) async throws(Failure) -> AccountDetails {
+        try await sessions.account(of: try await session(of: fields, in: application), in: application.loaded)
+    }
 }
 
 /// The claims of an ID token (docs/protocols/firebase.md §8).

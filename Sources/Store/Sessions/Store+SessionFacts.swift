@@ -53,38 +53,49 @@ extension AccountFacts {
                 select i.provider || ' ' || i.provider_app || ' ' || i.subject from \(schema).identities i
                 where i.object_id = \(user) order by i.created, i.provider, i.provider_app, i.subject
             ),
-            array(
-                select upper(f.id::text) || ' ' || f.kind || ' ' || floor(extract(epoch from f.created))::bigint
-                    || coalesce(' ' || f.label, '')
-                from \(schema).factors f
-                where f.object_id = \(user) and f.removed is null and f.kind in ('totp', 'sms')
-                order by f.created, f.id
-            ),
             (select p.login from \(schema).passwords p where p.object_id = \(user)),
-            (select p.changed from \(schema).passwords p where p.object_id = \(user)),
             (select f.uid from \(schema).firebase_users f where f.object_id = \(user)),
-            (select f.claims from \(schema).firebase_users f where f.object_id = \(user)),
-            (
-                select floor(extract(epoch from f.valid_since))::bigint from \(schema).firebase_users f
-                where f.object_id = \(user)
-            )
+            (select f.claims from \(schema).firebase_users f where f.object_id = \(user))
             """
     }
 
     /// Reads the columns of `list(of:user:)`.
     init(_ row: inout Row, of user: User) throws(PostgresError) {
         let identities = try row.next([String].self).compactMap(IdentityKey.init(joined:))
-        let codeFactors = try row.next([String].self).compactMap(CodeFactor.init(joined:))
-        let (login, changed) = (try row.next(String?.self), try row.next(Timestamp?.self))
-        let (uid, claims) = (try row.next(String?.self), try row.next(String?.self))
+        let (login, uid, claims) = (try row.next(String?.self), try row.next(String?.self), try row.next(String?.self))
+        self.init(user: user, uid: uid, claims: claims, identities: identities, passwordLogin: login)
+    }
+}
+
+extension AccountDetails {
+    /// Returns the select list for `init(_:columns:)` from a row `u` of the users table.
+    static func list(of columns: UserColumns, in application: Application) -> String {
+        let schema = quoted(application.schema)
+        return """
+            \(columns.list(of: "u")), \(AccountFacts.list(of: application, user: "u.object_id")),
+            (select p.changed from \(schema).passwords p where p.object_id = u.object_id),
+            (
+                select floor(extract(epoch from f.valid_since))::bigint from \(schema).firebase_users f
+                where f.object_id = u.object_id
+            ),
+            array(
+                select upper(f.id::text) || ' ' || f.kind || ' ' || floor(extract(epoch from f.created))::bigint
+                    || coalesce(' ' || f.label, '')
+                from \(schema).factors f
+                where f.object_id = u.object_id and f.removed is null and f.kind in ('totp', 'sms')
+                order by f.created, f.id
+            )
+            """
+    }
+
+    /// Reads the columns of `list(of:in:)`.
+    init(_ row: inout Row, columns: UserColumns) throws(PostgresError) {
+        let user = try columns.user(in: &row)
         self.init(
-            user: user,
-            uid: uid,
-            claims: claims,
-            validSince: try row.next(Int64?.self),
-            identities: identities,
-            codeFactors: codeFactors,
-            password: login.flatMap { login in changed.map { (login, $0.milliseconds) } }
+            facts: try AccountFacts(&row, of: user),
+            passwordChanged: try row.next(Timestamp?.self)?.milliseconds,
+            validSince: try row.next(),
+            codeFactors: try row.next([String].self).compactMap(CodeFactor.init(joined:))
         )
     }
 }
@@ -101,7 +112,7 @@ extension IdentityKey {
 }
 
 extension CodeFactor {
-    /// Reads a factor as `AccountFacts.list` joins it: id, kind, time and perhaps the label, separated by spaces.
+    /// Reads a factor as `AccountDetails.list` joins it: id, kind, time and perhaps the label, separated by spaces.
     fileprivate init?(joined text: String) {
         let parts = text.split(separator: " ", maxSplits: 3)
         guard parts.count >= 3, let kind = FactorKind(rawValue: String(parts[1])), let created = Int64(parts[2]) else {
@@ -132,6 +143,28 @@ extension Store {
                 Statement(sql: sql, binds: [.bytes(key.hash)]),
                 near: application.affinity
             ).first { (row) throws(PostgresError) in try SessionFacts(&row, of: columns.user(in: &row)) }
+        }
+    }
+
+    /// Returns the user of a valid session with all details; nil if the session is unknown or has ended.
+    ///
+    /// Does not record the session's use.
+    package func sessionAccount(
+        of key: SessionKey,
+        in application: Application
+    ) async throws(Failure) -> StatementOutcome<AccountDetails?> {
+        let columns = UserColumns(application: application)
+        let schema = quoted(application.schema)
+        let sql = """
+            select \(AccountDetails.list(of: columns, in: application)) from \(schema).users u where u.object_id = (
+                select s.object_id from \(schema).sessions s where s.token_hash = $1 and \(application.isLive("s"))
+            )
+            """
+        return try await current(application) {
+            try await tables(of: application).query(
+                Statement(sql: sql, binds: [.bytes(key.hash)]),
+                near: application.affinity
+            ).first { (row) throws(PostgresError) in try AccountDetails(&row, columns: columns) }
         }
     }
 }

@@ -3,23 +3,22 @@ import Encodings
 import Postgres
 
 extension Store {
-    /// Returns users with the facts that Firebase's administrators see.
+    /// Returns users with the details that Firebase's administrators see.
     ///
     /// Users that are selected by their ids have no order. Unknown ids are left out.
     package func accounts(
         _ selection: AccountSelection,
         of application: Application
-    ) async throws(Failure) -> [AccountFacts] {
+    ) async throws(Failure) -> [AccountDetails] {
         let columns = UserColumns(application: application)
-        let list = AccountFacts.list(of: application, user: "u.object_id")
         return try await query(
             """
-            select \(unsafeRaw: columns.list(of: "u")), \(unsafeRaw: list)
+            select \(unsafeRaw: AccountDetails.list(of: columns, in: application))
             from \(identifier: application.schema).users u
             \(selection.clause(in: application))
             """,
             of: application
-        ).all { (row) throws(PostgresError) in try AccountFacts(&row, of: columns.user(in: &row)) }
+        ).all { (row) throws(PostgresError) in try AccountDetails(&row, columns: columns) }
     }
 
     /// Returns the ids of the users whom an administrator names, each once.

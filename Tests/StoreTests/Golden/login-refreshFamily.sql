@@ -127,19 +127,7 @@ array(
     select i.provider || ' ' || i.provider_app || ' ' || i.subject from "shop".identities i
     where i.object_id = person.object_id order by i.created, i.provider, i.provider_app, i.subject
 ),
-array(
-    select upper(f.id::text) || ' ' || f.kind || ' ' || floor(extract(epoch from f.created))::bigint
-        || coalesce(' ' || f.label, '')
-    from "shop".factors f
-    where f.object_id = person.object_id and f.removed is null and f.kind in ('totp', 'sms')
-    order by f.created, f.id
-),
 (select p.login from "shop".passwords p where p.object_id = person.object_id),
-(select p.changed from "shop".passwords p where p.object_id = person.object_id),
 (select f.uid from "shop".firebase_users f where f.object_id = person.object_id),
-(select f.claims from "shop".firebase_users f where f.object_id = person.object_id),
-(
-    select floor(extract(epoch from f.valid_since))::bigint from "shop".firebase_users f
-    where f.object_id = person.object_id
-), previous.ended
+(select f.claims from "shop".firebase_users f where f.object_id = person.object_id), previous.ended
 from (select) one left join person on true left join previous on true left join session s on true
