@@ -74,8 +74,7 @@ package struct AdministrationCalls: Sendable {
         context.waitsForPlace = true
         context.coreContext = CoreRequestContextStorage(source: context)
         var uri = AdministrationRoute.base + call.path.map(PercentEncoding.encode).joined(separator: "/")
-        let pairs = call.query.map { "\(PercentEncoding.encode($0.name))=\(PercentEncoding.encode($0.value))" }
-        if !pairs.isEmpty { uri += "?" + pairs.joined(separator: "&") }
+        if !call.query.isEmpty { uri += "?" + PercentEncoding.query(call.query) }
         var headers: HTTPFields = [.authorization: "Bearer \(token)", .accept: "application/json"]
         headers[.ifMatch] = call.tag.map { $0 == "*" ? "*" : "\"\($0)\"" }
         var content = ByteBuffer()

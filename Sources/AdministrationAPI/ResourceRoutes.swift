@@ -104,13 +104,12 @@ extension AdministrationRoute {
             writer.value(body)
             content.writeBytes(writer.bytes)
         }
-        let pairs = query.map { "\(PercentEncoding.encode($0.name))=\(PercentEncoding.encode($0.value))" }
         let request = Request(
             head: HTTPRequest(
                 method: method,
                 scheme: nil,
                 authority: nil,
-                path: Self.base + (pairs.isEmpty ? "" : "?" + pairs.joined(separator: "&")),
+                path: Self.base + (query.isEmpty ? "" : "?" + PercentEncoding.query(query)),
                 headerFields: [
                     .contentType: "application/json", .ifMatch: tag.map { "\"\($0)\"" } ?? "*",
                     .contentLength: String(content.readableBytes),

@@ -28,6 +28,11 @@ package enum PercentEncoding {
         return String(decoding: encoded, as: UTF8.self)
     }
 
+    /// Returns parameters as a query, such as `a=1&b=c%20d`, in their order.
+    package static func query(_ parameters: [(name: String, value: String)]) -> String {
+        parameters.map { "\(encode($0.name))=\(encode($0.value))" }.joined(separator: "&")
+    }
+
     /// Appends a text.
     ///
     /// The unreserved characters of RFC 3986 §2.3 stay unchanged, and every other byte becomes `%XX`.

@@ -181,8 +181,7 @@ extension HTML {
     ///
     /// Empty values are left out.
     package static func link(_ path: String, _ query: [(name: String, value: String)]) -> String {
-        let pairs = query.filter { !$0.value.isEmpty }
-            .map { "\($0.name)=\(PercentEncoding.encode($0.value))" }
-        return pairs.isEmpty ? path : path + "?" + pairs.joined(separator: "&")
+        let parameters = query.filter { !$0.value.isEmpty }
+        return parameters.isEmpty ? path : path + "?" + PercentEncoding.query(parameters)
     }
 }

@@ -1,5 +1,6 @@
 import Applications
 import Domain
+import Encodings
 import HTTP
 import Hummingbird
 import Pages
@@ -31,8 +32,9 @@ struct ActionPage {
                     guard let next else { throw Self.incomplete }
                     return Response.seeOther(Self.adding(request.uri.query ?? "", to: next.text))
                 }
-                let target = ActionLink.query([("token", code), ("continue", next?.text)])
-                return Response.seeOther("/\(application.id)/\(purpose.page)?\(target)")
+                var parameters = [(name: "token", value: code)]
+                if let next { parameters.append(("continue", next.text)) }
+                return Response.seeOther("/\(application.id)/\(purpose.page)?\(PercentEncoding.query(parameters))")
             } catch {
                 return page.failure(error, .failed, by: errors)
             }

@@ -85,7 +85,7 @@ struct HandlerRoutes {
         let end = [(name: "apiKey", value: key)] + query.parameters + [("flow", flow)]
         var dialog = DialogRequest()
         dialog.relay = RelayPage(
-            address: "\(origin)\(request.uri.path)?\(ActionLink.query(end.map { ($0.name, $0.value) }))",
+            address: "\(origin)\(request.uri.path)?\(PercentEncoding.query(end))",
             origin: query.origin
         )
         dialog.codeChallenge = session.challenge
@@ -119,7 +119,7 @@ struct HandlerRoutes {
         let code = parameters["loginCode"].flatMap { $0.utf8.isEmpty ? nil : $0 }
         let session = code.map { _ in DialogSession(of: query.providerID, in: browser, flow: flow) }
         let answer = code.map { code in
-            ActionLink.query([("providerId", query.providerID), ("code", code), ("state", flow)])
+            PercentEncoding.query([("providerId", query.providerID), ("code", code), ("state", flow)])
         }
         var event: JSONObject = [
             "type": .string(query.authType), "eventId": query.eventID.map(JSONValue.string) ?? .null,

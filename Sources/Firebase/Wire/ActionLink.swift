@@ -94,16 +94,11 @@ struct ActionLink: Sendable {
 
     /// Returns the path and the query of the link.
     func path(_ mode: Mode, _ code: String) -> String {
-        let parameters = [
+        var parameters: [(name: String, value: String)] = [
             (Self.mode, mode.rawValue), (Self.code, code), (Self.key, apiKey), (Self.language, locale ?? "en"),
-            (Self.next, continueURL?.text),
         ]
-        return Self.path + "?" + Self.query(parameters)
-    }
-
-    static func query(_ parameters: [(name: String, value: String?)]) -> String {
-        parameters.compactMap { name, value in value.map { "\(name)=\(PercentEncoding.encode($0))" } }
-            .joined(separator: "&")
+        if let continueURL { parameters.append((Self.next, continueURL.text)) }
+        return Self.path + "?" + PercentEncoding.query(parameters)
     }
 
     var wish: LinkWish {

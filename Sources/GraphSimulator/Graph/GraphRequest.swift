@@ -167,7 +167,6 @@ struct GraphRequest: Sendable {
 enum FormEncoding {
     /// Encodes the parameters in their order, such as `a=1&b=c+d`.
     static func encode(_ parameters: [(name: String, value: String)]) -> String {
-        parameters.map { "\(PercentEncoding.encode($0.name))=\(PercentEncoding.encode($0.value))" }
-            .joined(separator: "&").replacing("%20", with: "+")
+        PercentEncoding.query(parameters).replacing("%20", with: "+")
     }
 }
