@@ -305,7 +305,7 @@ let package = Package(
             dependencies: [
                 "Accounts", "Applications", "Description", "Domain", "Encodings", "Factors", "HTTP", "Limiting",
                 "Logins", "Messaging", "Pages", "Passwords", "Providers", "PublicAPI", "Secrets", crypto, httpTypes,
-                hummingbird, logging,
+                hummingbird,
             ],
             swiftSettings: strict
         ),

@@ -117,11 +117,14 @@ package struct Firebase: ClientProtocol {
         AdminRoutes(useCases, tokens: tokens, importing: importing, clock: clock).mount(on: routes.counting(.query))
     }
 
-    package func mount(onRoot routes: DescribedRouter) {
+    package func mount(onRoot routes: DescribedRouter, logging refusals: RefusalLog) {
         KeyRoutes(tokens: useCases.tokens, directory: directory, address: useCases.address).mount(on: routes.router)
-        ActionPage(directory: directory, errors: errors).mount(on: routes.router)
-        AccessTokenRoute(serviceAccounts: useCases.serviceAccounts, rateLimiter: useCases.rateLimiter)
-            .mount(on: routes.router)
+        ActionPage(directory: directory, refusals: refusals, errors: errors).mount(on: routes.router)
+        AccessTokenRoute(
+            serviceAccounts: useCases.serviceAccounts,
+            rateLimiter: useCases.rateLimiter,
+            refusals: refusals
+        ).mount(on: routes.router)
     }
 
     /// Returns the path of a call of the former version, without a leading slash.

@@ -37,11 +37,7 @@ package struct ReplyMiddleware<Context: HTTPContext>: RouterMiddleware {
     private func reply(to error: any Error, _ request: Request, _ context: Context) -> Response {
         switch error {
         case let failure as Failure:
-            if !failure.isLogged, let cause = failure.cause {
-                let level: Logger.Level = failure.isOwnFault ? .error : .notice
-                let metadata: Logger.Metadata = ["reason": "\(failure.reason.rawValue)", "cause": "\(cause)"]
-                context.logger.log(level: level, "request failed", metadata: metadata)
-            }
+            failure.logCause(in: context)
             return errors(request).response(to: failure, requestID: context.requestID)
         case let error as any HTTPResponseError:
             return errors(request).response(to: Failure(httpStatus: error.status), requestID: context.requestID)
@@ -65,6 +61,16 @@ extension HTTPField.Name {
 }
 
 extension Failure {
+    /// Logs the failure of a request, if the failure has a cause and has not been logged yet.
+    ///
+    /// ``ReplyMiddleware`` calls this for each failure that is thrown to it. A route that itself responds to a failure
+    /// calls this, too.
+    package func logCause<Context: HTTPContext>(in context: Context) {
+        guard !isLogged, let cause else { return }
+        let metadata: Logger.Metadata = ["reason": "\(reason.rawValue)", "cause": "\(cause)"]
+        context.logger.log(level: isOwnFault ? .error : .notice, "request failed", metadata: metadata)
+    }
+
     static let unexpected = Failure(.internal, "The service failed. Find the cause in its log by the request id.")
 
     /// Creates a failure for the status of an error that the HTTP library throws, such as 404 for an unknown path.

@@ -45,7 +45,7 @@ package protocol ClientProtocol: Sendable {
     func mount(on routes: ApplicationRoutes)
 
     /// Mounts the routes of requests that name no application, such as those for published keys.
-    func mount(onRoot routes: DescribedRouter)
+    func mount(onRoot routes: DescribedRouter, logging refusals: RefusalLog)
 }
 
 extension ClientProtocol {
@@ -55,7 +55,7 @@ extension ClientProtocol {
     package var securitySchemes: JSONObject { [:] }
     package var fixedParameters: [String: String] { [:] }
 
-    package func mount(onRoot routes: DescribedRouter) {}
+    package func mount(onRoot routes: DescribedRouter, logging refusals: RefusalLog) {}
 }
 
 /// The client protocols of a listener.

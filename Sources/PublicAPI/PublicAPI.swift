@@ -64,7 +64,7 @@ package struct PublicListener {
         )
         for client in protocols.all {
             client.mount(on: ofApplications)
-            client.mount(onRoot: routes)
+            client.mount(onRoot: routes, logging: refusals)
         }
         CallbackRoutes(useCases).mount(on: ofApplications)
         let segments = protocols.applicationSegments

@@ -6,13 +6,13 @@ import HTTP
 import HTTPTypes
 import Hummingbird
 import Limiting
-import Logging
 import PublicAPI
 
 /// The route at which a service account gets its access token (RFC 7523, docs/protocols/firebase.md §10).
 struct AccessTokenRoute {
     let serviceAccounts: ServiceAccounts
     let rateLimiter: RateLimiter
+    let refusals: RefusalLog
 
     /// The host of Google's token endpoint.
     static let host = "oauth2.googleapis.com"
@@ -27,14 +27,8 @@ struct AccessTokenRoute {
                     "expires_in": .integer(ServiceAccounts.seconds),
                 ])
             } catch {
-                context.logger.log(
-                    level: error.isOwnFault ? .error : .notice,
-                    "refused",
-                    metadata: [
-                        "reason": "\(error.reason.rawValue)", "route": "\(context.endpointPath ?? "")",
-                        "cause": "\(error.cause ?? "")",
-                    ]
-                )
+                let error = refusals.logged(error, RefusalLog.Facts(), in: context)
+                error.logCause(in: context)
                 return Self.response(to: error)
             }
         }

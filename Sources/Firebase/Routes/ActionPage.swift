@@ -12,10 +12,12 @@ import PublicAPI
 /// scan mails follow links.
 struct ActionPage {
     let directory: ApplicationDirectory
+    let refusals: RefusalLog
     let errors: any ErrorTable
 
     func mount(on router: Router<APIContext>) {
-        router.get(RouterPath(ActionLink.path)) { request, _ in
+        router.get(RouterPath(ActionLink.path)) { request, context in
+            var facts = RefusalLog.Facts()
             var page = WebPage(of: nil, for: request.headers)
             do throws(Failure) {
                 let query = try FormFields(request.uri.query ?? "")
@@ -26,6 +28,7 @@ struct ActionPage {
                 let named = try? directory.application(key: key[...]).application
                 let loaded = if let named { named } else { try directory.application(id: key[...]) }
                 let application = loaded.application
+                facts.application = application.id
                 page = WebPage(of: application, for: request.headers)
                 let next = try query.value(ActionLink.next).flatMap { ContinueURL($0, in: application.settings) }
                 guard let purpose = mode.purpose else {
@@ -36,7 +39,7 @@ struct ActionPage {
                 if let next { parameters.append(("continue", next.text)) }
                 return Response.seeOther("/\(application.id)/\(purpose.page)?\(PercentEncoding.query(parameters))")
             } catch {
-                return page.failure(error, .failed, by: errors)
+                return page.failure(refusals.logged(error, facts, in: context), .failed, by: errors)
             }
         }
     }

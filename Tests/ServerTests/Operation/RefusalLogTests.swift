@@ -210,6 +210,32 @@ struct RefusalLogTests {
         )
     }
 
+    @Test("assertions of backends and links in Firebase's form leave the route, the reason and the application")
+    func firebase() async throws {
+        let grant = "urn:ietf:params:oauth:grant-type:jwt-bearer"
+        let assertion = try await line("assertion") { source in
+            try await deployment.client.send(
+                "POST",
+                "/oauth2.googleapis.com/token",
+                headers: source + [("Content-Type", "application/x-www-form-urlencoded")],
+                body: Array("grant_type=\(grant)&assertion=canary".utf8)
+            )
+        }
+        #expect(assertion["message"]?.string == "refused", "\(assertion)")
+        #expect(assertion["reason"]?.string == "credential_invalid", "\(assertion)")
+        #expect(assertion["cause"]?.string == "assertion of a service account: no such signature", "\(assertion)")
+        #expect(assertion["route"]?.string == "/oauth2.googleapis.com/token")
+
+        for (key, application) in [("&apiKey=demo", "demo"), ("", nil)] as [(String, String?)] {
+            let line = try await line("link \(key)") { source in
+                try await deployment.client.get("/__/auth/action?mode=signIn&oobCode=canary\(key)", headers: source)
+            }
+            #expect(line["message"]?.string == "refused" && line["route"]?.string == "/__/auth/action", "\(line)")
+            #expect(line["reason"]?.string == "link_invalid", "\(line)")
+            #expect(line["application"]?.string == application, "\(line)")
+        }
+    }
+
     @Test("operators: without a token, with one that does not count, and with a role that is too low")
     func operators() async throws {
         func refusals(_ source: String) -> [JSONObject] {
