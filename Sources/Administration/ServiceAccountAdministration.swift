@@ -36,7 +36,7 @@ package struct ServiceAccountAdministration: Sendable {
             throw Failure(
                 .conflict,
                 """
-                A service account belongs to a Firebase project, and this application names none. Set \
+                This application has no Firebase project, to which a service account must belong. Set \
                 settings.firebase.projectId first.
                 """
             )
@@ -45,8 +45,8 @@ package struct ServiceAccountAdministration: Sendable {
             throw Failure(
                 .conflict,
                 """
-                The key file names the address at which the backend gets its access tokens, and this service has no \
-                public URL. Set FEDERATION_PUBLIC_URL.
+                This service has no public URL, at which a backend gets its access tokens. Set FEDERATION_PUBLIC_URL \
+                first.
                 """
             )
         }
@@ -98,7 +98,7 @@ package struct ServiceAccountAdministration: Sendable {
         var reader = DocumentReader(origin: .request)
         let object = reader.object(document, at: JSONPointer(), known: ["name"])
         let name = object?["name"]?.string.flatMap { FirebaseSettings.isName($0) ? $0 : nil }
-        let rule = "must have 6 to 30 lower-case letters, digits and dashes, beginning with a letter"
+        let rule = "must have 6 to 30 lower-case letters, digits and dashes, with a letter first and no dash last"
         let required = reader.required(name, at: JSONPointer() / "name", rule)
         guard reader.problems.isEmpty, let required else { throw reader.problems.failure }
         return required

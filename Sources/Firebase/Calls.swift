@@ -55,7 +55,7 @@ struct Call: Sendable {
         .google(
             "signUp",
             """
-            Makes a guest, or registers a user with a password. With idToken, the user of the token gets the \
+            Creates a guest, or registers a user with a password. With idToken, the user of the token gets the \
             password.
             """,
             takes: ["email": .string, "password": .string, "displayName": .string, "idToken": .string],
@@ -129,7 +129,10 @@ struct Call: Sendable {
         version: .secureToken,
         .google(
             "token",
-            "Continues a session, and replaces its refresh token. JSON has the members in camel case.",
+            """
+            Continues a session, and replaces its refresh token. The body may also be JSON, with the members grantType \
+            and refreshToken.
+            """,
             takes: ["grant_type": .string.const("refresh_token"), "refresh_token": .string],
             as: "application/x-www-form-urlencoded",
             gives: .anyObject.adding(
@@ -156,7 +159,10 @@ struct Call: Sendable {
         formerly: "setAccountInfo",
         .google(
             "update",
-            "Changes the user of an ID token, or does what a code is for that was mailed.",
+            """
+            Changes the user of an ID token. With oobCode, carries out what the mailed code is for, such as the \
+            confirmation of an address.
+            """,
             takes: [
                 "idToken": .string, "oobCode": .string, "email": .string, "password": .string,
                 "displayName": .string, "photoUrl": .string, "deleteAttribute": .strings, "deleteProvider": .strings,
@@ -178,7 +184,10 @@ struct Call: Sendable {
         formerly: "createAuthUri",
         .google(
             "createAuthUri",
-            "Tells nothing about an address. With providerId, it begins a login in the provider's dialog.",
+            """
+            Begins a login in the dialog of providerId. Without providerId, returns a sessionId alone: no response \
+            shows whether an address has an account.
+            """,
             takes: [
                 "identifier": .string, "continueUri": .string, "providerId": .string, "oauthScope": .string,
                 "customParameter": .anyObject,
@@ -193,7 +202,10 @@ struct Call: Sendable {
         version: .second,
         .google(
             "revokeToken",
-            "Succeeds for a user. The service itself revokes a provider's tokens when it deletes the user.",
+            """
+            Checks the ID token, and changes nothing. The service itself revokes a provider's tokens when it deletes \
+            the user.
+            """,
             takes: ["idToken": .string],
             gives: .anyObject
         )
@@ -207,7 +219,7 @@ struct Call: Sendable {
         formerly: "getOobConfirmationCode",
         .google(
             "sendOobCode",
-            "Mails a link: for a new password, to confirm an address, to change it, or to log in.",
+            "Mails a link that sets a new password, confirms or changes an address, or logs the user in.",
             takes: [
                 "requestType": .oneOf("PASSWORD_RESET", "VERIFY_EMAIL", "VERIFY_AND_CHANGE_EMAIL", "EMAIL_SIGNIN"),
                 "email": .string, "newEmail": .string, "idToken": .string, "continueUrl": .string,
@@ -222,7 +234,7 @@ struct Call: Sendable {
         formerly: "resetPassword",
         .google(
             "resetPassword",
-            "Tells what a mailed code is for. With newPassword, it sets the password.",
+            "Returns what a mailed code is for. With newPassword, sets the user's password.",
             takes: ["oobCode": .string, "newPassword": .string],
             gives: .kind.adding(optional: ["requestType": .string, "email": .string, "newEmail": .string])
         )
@@ -351,8 +363,13 @@ struct Call: Sendable {
             "listAccounts",
             "Returns a page of the users.",
             parameters: [
-                Parameter("maxResults", in: .query, .integer.range(1...1000), "The size of the page."),
-                Parameter("nextPageToken", in: .query, .string, "That of the former page."),
+                Parameter(
+                    "maxResults",
+                    in: .query,
+                    .integer.range(1...1000),
+                    "The maximum number of users on the page; 20 without it."
+                ),
+                Parameter("nextPageToken", in: .query, .string, "The nextPageToken of the previous page."),
             ],
             gives: .users.adding(optional: ["nextPageToken": .string])
         )
@@ -364,7 +381,7 @@ struct Call: Sendable {
         version: .project,
         .administration(
             "queryAccounts",
-            "Returns users in an order, or their number.",
+            "Returns users in the order of sortBy. With returnUserInfo false, returns the number of users.",
             takes: [
                 "returnUserInfo": .boolean, "limit": .string, "offset": .string, "sortBy": .string, "order": .string,
                 "expression": .array(of: .anyObject),
@@ -379,7 +396,7 @@ struct Call: Sendable {
         version: .project,
         .administration(
             "importAccounts",
-            "Imports up to 1000 users with their password hashes. Users who are there already stay as they are.",
+            "Imports up to 1000 users with their password hashes. Existing users stay unchanged.",
             takes: [
                 "users": .array(of: .anyObject), "hashAlgorithm": .string, "signerKey": .string,
                 "saltSeparator": .string, "rounds": .integer, "memoryCost": .integer, "cpuMemCost": .integer,
@@ -395,7 +412,7 @@ struct Call: Sendable {
         version: .project,
         .administration(
             "makeLink",
-            "Makes a link for a mail that the backend sends itself.",
+            "Returns a link for a mail that the backend itself sends.",
             takes: [
                 "requestType": .oneOf("PASSWORD_RESET", "VERIFY_EMAIL", "VERIFY_AND_CHANGE_EMAIL", "EMAIL_SIGNIN"),
                 "email": .string, "newEmail": .string, "continueUrl": .string, "returnOobLink": .boolean,
@@ -410,7 +427,7 @@ struct Call: Sendable {
         version: .project,
         .administration(
             "createSessionCookie",
-            "Makes a session cookie of an ID token, for 5 minutes to 14 days.",
+            "Exchanges an ID token for a session cookie that is valid for 5 minutes to 14 days.",
             takes: ["idToken": .string, "validDuration": .string],
             gives: .anyObject.adding(optional: ["sessionCookie": .string])
         )
@@ -440,7 +457,7 @@ struct Call: Sendable {
         .get,
         "passwordPolicy",
         version: .second,
-        .google("passwordPolicy", "Returns the rules of passwords.", gives: .anyObject)
+        .google("passwordPolicy", "Returns the rules for passwords.", gives: .anyObject)
     )
 
     /// All calls, in the order of the OpenAPI document.
@@ -535,7 +552,7 @@ extension Parameter {
         "key",
         in: .query,
         .string,
-        "An API key of the application. The header x-goog-api-key may have it instead.",
+        "An API key of the application. A client may send the key in the header x-goog-api-key instead.",
         isRequired: true
     )
 }
@@ -544,7 +561,7 @@ extension Reply {
     fileprivate static let googleError = Reply(
         400,
         as: "Error",
-        "The name of an error, such as INVALID_ID_TOKEN, and a text behind a colon.",
+        "The message is the name of an error, such as INVALID_ID_TOKEN, then a colon and an explanation.",
         headers: [.requestID],
         [
             Content(

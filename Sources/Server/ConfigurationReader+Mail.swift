@@ -30,14 +30,14 @@ extension ConfigurationReader {
                 MailVariables.folder,
                 """
                 is only for \(ListeningVariables.mode.name)=development, because mails contain links that give access \
-                to accounts
+                to accounts; set \(MailVariables.server.name) instead
                 """
             )
             return nil
         case (nil, _, .development) where !hasServer:
             let mails = MailFolder(path: folder ?? Self.developmentMailFolder, clock: .system, random: .system)
             guard mails.isWritable else {
-                problem(MailVariables.folder, "is a folder that mails cannot be written to: \(mails.path)")
+                problem(MailVariables.folder, "names a folder in which the service cannot write mails: \(mails.path)")
                 return nil
             }
             destination = .folder(mails)
@@ -57,7 +57,10 @@ extension ConfigurationReader {
     private mutating func mailSender(isNeeded: Bool) -> Mailbox? {
         guard !isSet(MailVariables.sender) else { return value(MailVariables.sender) }
         if isNeeded {
-            problem(MailVariables.sender, "is not set; set the sender of mails, like: The Shop <no-reply@shop.example>")
+            problem(
+                MailVariables.sender,
+                "is not set; set the sender of mails, such as The Shop <no-reply@shop.example>"
+            )
         }
         return try? Mailbox("no-reply@localhost")
     }
@@ -66,7 +69,7 @@ extension ConfigurationReader {
         var files: [String: String] = [:]
         if let folder = value(MailVariables.templates) {
             guard let names = try? FileManager.default.contentsOfDirectory(atPath: folder) else {
-                problem(MailVariables.templates, "is a folder that cannot be read: \(folder)")
+                problem(MailVariables.templates, "names a folder that the service cannot read: \(folder)")
                 return nil
             }
             for name in names where !name.hasPrefix(".") && name != "README.md" {
@@ -94,7 +97,7 @@ extension ConfigurationReader {
             let missing = templates.missing(in: language).prefix(5).joined(separator: ", ")
             problem(
                 MailVariables.language,
-                "must be a language with all templates: \(languages). \(language) lacks \(missing)"
+                "must be a language that has all templates (\(languages)); \(language) lacks \(missing)"
             )
             return nil
         }

@@ -189,7 +189,10 @@ package struct MailedLogins: Sendable {
         }
         try await reauthentication.require(of: session, in: loaded)
         guard try await store.password(of: user.objectID, in: loaded.application) == nil else {
-            throw Failure(.conflict, "This account has a login name already. Change its e-mail address instead.")
+            throw Failure(
+                .conflict,
+                "This account already has a login name. Change the account's e-mail address instead."
+            )
         }
         let isNew = user.email?.hasSameBytes(as: login.text) != true
         let announcement =
@@ -238,7 +241,7 @@ package struct MailedLogins: Sendable {
         try Self.requireAddressesAsLogins(in: application)
         guard let link = link(request.code, in: application) else { throw .linkInvalid }
         guard let email = EmailAddress(request.email), email.login.hasSameBytes(as: link.email) else {
-            throw Failure(.emailInvalid, "The link was mailed to another address. Send that address.")
+            throw Failure(.emailInvalid, "The link was mailed to another address. Send the address that got the link.")
         }
         return Login(email)
     }
@@ -310,7 +313,7 @@ package struct MailedLogins: Sendable {
         guard application.settings.identityProperty == .email else {
             throw Failure(
                 .registrationDisabled,
-                "Users of this app log in by another name than the e-mail address. No link can be mailed."
+                "Users of this app log in by a name that is not the e-mail address, so no mailed link logs them in."
             )
         }
     }

@@ -211,7 +211,10 @@ extension StoredUser {
         guard kept.allSatisfy({ id in codes.contains { $0.id == id } }) else {
             throw Failure(
                 .factorNotOffered,
-                "A second factor can only be removed here. The user enrols one, since only the user has its secret."
+                """
+                The call keeps a second factor that the user does not have. A backend can remove factors, but not add \
+                one. Name factors of the user only.
+                """
             )
         }
         return kept.isEmpty ? factors : codes.filter { !kept.contains($0.id) }

@@ -59,7 +59,10 @@ package struct ServiceAccounts: Sendable {
         else {
             throw Failure(
                 .operatorTokenInvalid,
-                "This is no valid access token of a service account. Get one from the token endpoint."
+                """
+                This is not a valid access token of a service account. The token may have expired, or the account may \
+                have been withdrawn. Get a new token from \(PublicAddress.serviceTokenPath).
+                """
             )
         }
         return (account, try directory.application(id: account.application.text[...]))
@@ -96,8 +99,8 @@ package struct ServiceAccounts: Sendable {
         Failure(
             .credentialInvalid,
             """
-            This assertion is not signed by a service account of this service, is for another audience, or is not \
-            valid now. Check the key file and the clock.
+            This assertion is not valid. A service account of this service must sign the assertion for the token_uri \
+            of its key file, for an hour at most. Check the key file and the clock of your backend.
             """,
             cause: "assertion of a service account: \(cause)"
         )

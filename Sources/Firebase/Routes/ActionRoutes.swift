@@ -40,7 +40,10 @@ struct ActionRoutes {
     ) async throws(Failure) -> String? {
         let mode = try Self.mode(of: fields)
         guard try fields.flag("returnOobLink") != true else {
-            throw .google("INSUFFICIENT_PERMISSION", "Only an administrator may have the link.")
+            throw .google(
+                "INSUFFICIENT_PERMISSION",
+                "Only a backend with a service account may get the link. Leave out returnOobLink."
+            )
         }
         let (loaded, source) = (application.loaded, context.source)
         switch mode {
@@ -99,10 +102,13 @@ struct ActionRoutes {
     /// - Throws: `MISSING_REQ_TYPE`, `INVALID_REQ_TYPE`.
     static func mode(of fields: CallFields) throws(Failure) -> ActionLink.Mode {
         guard let type = try fields.filled("requestType") else {
-            throw .google("MISSING_REQ_TYPE", "Send requestType.")
+            throw .google("MISSING_REQ_TYPE", "Send the purpose of the link as requestType, such as VERIFY_EMAIL.")
         }
         guard let mode = ActionLink.Mode(requestType: type) else {
-            throw .google("INVALID_REQ_TYPE", "There is no requestType \(type.prefix(40)).")
+            throw .google(
+                "INVALID_REQ_TYPE",
+                "requestType must be PASSWORD_RESET, VERIFY_EMAIL, VERIFY_AND_CHANGE_EMAIL or EMAIL_SIGNIN."
+            )
         }
         return mode
     }
@@ -116,18 +122,20 @@ struct ActionRoutes {
             throw .google(isNew ? "MISSING_NEW_EMAIL" : "MISSING_EMAIL", "Send an e-mail address as \(name).")
         }
         guard let address = EmailAddress(text) else {
-            throw .google(isNew ? "INVALID_NEW_EMAIL" : "INVALID_EMAIL", "\(name) is no e-mail address.")
+            throw .google(isNew ? "INVALID_NEW_EMAIL" : "INVALID_EMAIL", "\(name) must be an e-mail address.")
         }
         return address
     }
 
-    /// Responds the purpose of a code, or sets the new password of the call.
+    /// Returns what a code is for, and sets the new password if the call has one.
     private func reset(
         _ fields: CallFields,
         _ context: APIContext,
         _ application: ServedApplication
     ) async throws(Failure) -> JSONObject {
-        guard let code = try fields.filled("oobCode") else { throw .google("MISSING_OOB_CODE", "Send oobCode.") }
+        guard let code = try fields.filled("oobCode") else {
+            throw .google("MISSING_OOB_CODE", "Send the code of the mailed link as oobCode.")
+        }
         var json = JSONObject(kind: "ResetPasswordResponse")
         if try await mailedLogins.isCode(code, in: application.loaded), !fields.has("newPassword") {
             json.append("requestType", .string(ActionLink.Mode.signIn.requestType))
@@ -158,7 +166,7 @@ extension ServedApplication {
     func requireEmailLinks(for link: ActionLink) throws(Failure) {
         try requireEmailLinks()
         guard link.continueURL != nil else {
-            throw .google("MISSING_CONTINUE_URI", "Send continueUrl, the page of your app that logs the user in.")
+            throw .google("MISSING_CONTINUE_URI", "Send the page of your app that logs the user in as continueUrl.")
         }
     }
 
@@ -167,7 +175,7 @@ extension ServedApplication {
         guard settings.emailLinks else {
             throw .google(
                 "OPERATION_NOT_ALLOWED",
-                "This app has no login by mailed links. The operator can set firebase.emailLinks."
+                "Users of this app cannot log in by mailed links. The operator can set firebase.emailLinks."
             )
         }
     }

@@ -18,20 +18,30 @@ extension AdminRoutes {
         names += try fields.texts("phoneNumber").map(AccountName.phone)
         let identities = fields.value("federatedUserId")
         guard identities == nil || identities?.array != nil else {
-            throw Failure(.malformedRequest, "federatedUserId must be a list.")
+            throw Failure(.malformedRequest, "federatedUserId must be a list of objects.")
         }
         for given in identities?.array ?? [] {
             guard let given = given.object.map(CallFields.init), let id = try given.filled("providerId"),
                 let subject = try given.filled("rawId")
-            else { throw Failure(.malformedRequest, "federatedUserId needs providerId and rawId.") }
+            else {
+                throw Failure(.malformedRequest, "Each item of federatedUserId must have providerId and rawId.")
+            }
             let provider = ProviderID.provider(id)
             names.append(
                 .identity(among: provider.map { application.loaded.identities(of: subject, at: $0) } ?? [])
             )
         }
-        guard !names.isEmpty else { throw .google("MISSING_IDENTIFIER", "Name the users.") }
+        guard !names.isEmpty else {
+            throw .google(
+                "MISSING_IDENTIFIER",
+                "The call names no user. Send localId, email, phoneNumber or federatedUserId."
+            )
+        }
         guard names.count <= BackendAccounts.maxNamed else {
-            throw .google("LOCAL_ID_LIST_EXCEEDS_LIMIT", "Name at most \(BackendAccounts.maxNamed) users.")
+            throw .google(
+                "LOCAL_ID_LIST_EXCEEDS_LIMIT",
+                "The call names \(names.count) users. Name at most \(BackendAccounts.maxNamed) in one call."
+            )
         }
         return names
     }
@@ -40,12 +50,12 @@ extension AdminRoutes {
         let query = request.uri.queryParameters
         let limit = query.get("maxResults").map { Int($0) } ?? 20
         guard let limit, (1...BackendAccounts.maxPage).contains(limit) else {
-            throw .google("INVALID_PAGE_SELECTION", "maxResults must be 1 to \(BackendAccounts.maxPage).")
+            throw .google("INVALID_PAGE_SELECTION", "maxResults must be a number from 1 to \(BackendAccounts.maxPage).")
         }
         var after: ObjectID?
         if let text = query.get("nextPageToken"), !text.isEmpty {
             guard let id = ObjectID(text) else {
-                throw .google("INVALID_PAGE_SELECTION", "nextPageToken must be that of the former page.")
+                throw .google("INVALID_PAGE_SELECTION", "nextPageToken must be the nextPageToken of the previous page.")
             }
             after = id
         }
@@ -71,7 +81,9 @@ extension AdminRoutes {
             return .google(["recordsCount": .string(String(count))])
         }
         let (limit, offset) = (try Self.number("limit", fields) ?? 500, try Self.number("offset", fields) ?? 0)
-        guard (1...500).contains(limit) else { throw Failure(.malformedRequest, "limit must be 1 to 500.") }
+        guard (1...500).contains(limit) else {
+            throw Failure(.malformedRequest, "limit must be a number from 1 to 500.")
+        }
         var found: [AccountDetails]
         if let expressions = fields.value("expression")?.array, !expressions.isEmpty {
             found = try await accounts.accounts(
@@ -99,12 +111,12 @@ extension AdminRoutes {
 
     private static func names(matching expressions: [JSONValue]) throws(Failure) -> [AccountName] {
         guard expressions.count <= BackendAccounts.maxNamed else {
-            throw Failure(.malformedRequest, "Send at most \(BackendAccounts.maxNamed) expressions.")
+            throw Failure(.malformedRequest, "expression must have at most \(BackendAccounts.maxNamed) items.")
         }
         var names: [AccountName] = []
         for expression in expressions {
             guard let fields = expression.object.map(CallFields.init) else {
-                throw Failure(.malformedRequest, "An expression must be an object.")
+                throw Failure(.malformedRequest, "Each item of expression must be an object.")
             }
             if let email = try fields.filled("email") { names.append(.email(email)) }
             if let number = try fields.filled("phoneNumber") { names.append(.phone(number)) }
@@ -131,7 +143,7 @@ extension AdminRoutes {
     private static func number(_ name: String, _ fields: CallFields) throws(Failure) -> Int? {
         guard let text = try fields.text(name) else { return nil }
         guard let number = Int(text), (0...1_000_000_000).contains(number) else {
-            throw Failure(.malformedRequest, "\(name) must be a number.")
+            throw Failure(.malformedRequest, "\(name) must be a number from 0 to 1000000000.")
         }
         return number
     }
@@ -145,7 +157,13 @@ extension AdminRoutes {
         _ backend: Backend
     ) async throws(Failure) -> Response {
         guard try fields.flag("returnOobLink") == true else {
-            throw Failure(.malformedRequest, "returnOobLink must be true: a backend sends its own mails.")
+            throw Failure(
+                .malformedRequest,
+                """
+                returnOobLink must be true, since a backend sends the mail itself. To have this service send the mail, \
+                call accounts:sendOobCode with an API key.
+                """
+            )
         }
         let mode = try ActionRoutes.mode(of: fields)
         let link = try ActionLink(fields, of: request, by: nil, in: backend.application)

@@ -122,19 +122,28 @@ final class AdminRoutes: Sendable {
         guard let token = Self.token(of: request) else {
             throw Failure(
                 .operatorTokenInvalid,
-                "Send the access token of a service account of this project: Authorization: Bearer."
+                """
+                The request has no access token. Send the access token of a service account of this project in the \
+                header Authorization, after the word Bearer.
+                """
             )
         }
         let (account, loaded) = try await serviceAccounts.account(byAccessToken: token)
         guard request.headers[.origin] == nil else {
             throw Failure(
                 .operatorForbidden,
-                "A browser sent the access token of a service account, which anyone who opens the page can read."
+                """
+                A browser sent the access token of a service account, which anyone who opens the page can read. \
+                Withdraw this service account, and send these calls from your backend alone.
+                """
             )
         }
         let application = try ServedApplication(loaded)
         guard context.parameters.get("project")?.hasSameBytes(as: application.projectID) == true else {
-            throw Failure(.operatorForbidden, "This service account belongs to another project.")
+            throw Failure(
+                .operatorForbidden,
+                "This service account belongs to another project. Use the project_id of its key file."
+            )
         }
         return Backend(
             server: ServerCaller(account: account, source: context.peer.text),
@@ -244,7 +253,7 @@ final class AdminRoutes: Sendable {
     ) async throws(Failure) -> Response {
         let uids = try fields.texts("localIds")
         guard (1...Self.maxInBatch).contains(uids.count) else {
-            throw .google("LOCAL_ID_LIST_EXCEEDS_LIMIT", "Name 1 to \(Self.maxInBatch) users as localIds.")
+            throw .google("LOCAL_ID_LIST_EXCEEDS_LIMIT", "localIds must be a list of 1 to \(Self.maxInBatch) uids.")
         }
         let loaded = backend.application.loaded
         let users = try await accounts.users(ofUIDs: uids, in: loaded)
@@ -278,7 +287,7 @@ final class AdminRoutes: Sendable {
     /// - Throws: `MISSING_LOCAL_ID`, `USER_NOT_FOUND`.
     private func user(_ fields: CallFields, of backend: Backend) async throws(Failure) -> ObjectID {
         guard let uid = try fields.filled("localId") else {
-            throw .google("MISSING_LOCAL_ID", "Name the user as localId.")
+            throw .google("MISSING_LOCAL_ID", "The call names no user. Send the uid of the user as localId.")
         }
         do throws(Failure) {
             return try await accounts.user(ofUID: uid, in: backend.application.loaded)

@@ -166,7 +166,10 @@ struct HandlerRoutes {
         guard let origin = address.origin, address.host?.hasSameBytes(as: host) == true else {
             throw .google(
                 "INVALID_HOSTING_LINK_DOMAIN",
-                "The SDK must use the host of FEDERATION_PUBLIC_URL, or one of the setting hostNames."
+                """
+                The SDK opened this page on a host that is not the application's. Set the SDK's authDomain to the host \
+                of FEDERATION_PUBLIC_URL, or to one of the setting hostNames.
+                """
             )
         }
         return (.key(key), origin)
@@ -185,7 +188,10 @@ extension APIContext {
     var clientKey: String {
         get throws(Failure) {
             guard let apiKey, !apiKey.isServer else {
-                throw .google("PERMISSION_DENIED", "A server's API key has no place in a browser.")
+                throw .google(
+                    "PERMISSION_DENIED",
+                    "This is the API key of a server, which no browser may see. Use the API key of a client."
+                )
             }
             return apiKey.text.reveal()
         }

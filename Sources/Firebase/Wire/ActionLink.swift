@@ -85,7 +85,10 @@ struct ActionLink: Sendable {
             guard let url = ContinueURL(text, in: application.loaded.application.settings) else {
                 throw .google(
                     "UNAUTHORIZED_DOMAIN",
-                    "continueUrl leads to none of this app's origins. The operator can add one to allowedOrigins."
+                    """
+                    continueUrl must be a page of one of this app's origins. The operator can add an origin to the \
+                    setting allowedOrigins.
+                    """
                 )
             }
             return url

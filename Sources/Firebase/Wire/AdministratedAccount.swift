@@ -20,7 +20,10 @@ extension AccountChange {
             } else if let provider = id == "password" ? ProviderName.password : ProviderID.provider(id) {
                 unlinked.append(provider)
             } else {
-                throw .google("INVALID_PROVIDER_ID", "There is no provider \(id.prefix(40)).")
+                throw .google(
+                    "INVALID_PROVIDER_ID",
+                    "deleteProvider names an unknown provider: \(id.prefix(40)). Send ids such as facebook.com."
+                )
             }
         }
         if let text = try fields.text("customAttributes") {
@@ -30,7 +33,7 @@ extension AccountChange {
         }
         if let text = try fields.text("validSince") {
             guard let seconds = Int64(text), seconds >= 0 else {
-                throw Failure(.malformedRequest, "validSince must be a time in seconds.")
+                throw Failure(.malformedRequest, "validSince must be a number of seconds since 1970.")
             }
             // A future time would end sessions that are not open yet.
             settings.validSince = min(seconds, now)
@@ -49,7 +52,7 @@ extension AccountChange {
         case "DISPLAY_NAME": return application.settings.displayName
         case "PHOTO_URL": return application.settings.photoURL
         case "EMAIL": return .email
-        default: throw Failure(.malformedRequest, "\(name.prefix(40)) cannot be deleted.")
+        default: throw Failure(.malformedRequest, "deleteAttribute can have DISPLAY_NAME, PHOTO_URL and EMAIL only.")
         }
     }
 
@@ -59,16 +62,22 @@ extension AccountChange {
     ) throws(Failure) -> IdentityKey {
         guard let fields = given.object.map(CallFields.init), let id = try fields.filled("providerId"),
             let subject = try fields.filled("rawId")
-        else { throw Failure(.malformedRequest, "linkProviderUserInfo needs providerId and rawId.") }
+        else { throw Failure(.malformedRequest, "linkProviderUserInfo must have providerId and rawId.") }
         let provider = ProviderID.provider(id)
         let identities = provider.map { application.loaded.identities(of: subject, at: $0) } ?? []
         guard let identity = identities.first else {
-            throw .google("INVALID_PROVIDER_ID", "The provider is not configured, or has no users with such an id.")
+            throw .google(
+                "INVALID_PROVIDER_ID",
+                "The application does not have this provider, or no user of the provider can have this rawId."
+            )
         }
         guard identities.count == 1 else {
             throw .google(
                 "OPERATION_NOT_ALLOWED",
-                "The application has several apps at this provider, so the id alone names no user. Import the identity."
+                """
+                The application has several apps at this provider, which knows a user by another id in each. So rawId \
+                alone names no identity. The operator can import the identity with its app.
+                """
             )
         }
         return identity
@@ -80,7 +89,7 @@ extension AccountChange {
         guard let mfa = given.object else { throw Failure(.malformedRequest, "mfa must be an object.") }
         guard let list = mfa.present("enrollments") else { return [] }
         guard let enrollments = list.array else {
-            throw Failure(.malformedRequest, "enrollments must be a list.")
+            throw Failure(.malformedRequest, "mfa.enrollments must be a list.")
         }
         var ids: [ObjectID] = []
         for enrollment in enrollments {
@@ -131,7 +140,7 @@ extension UserRecord {
     /// - Throws: `INVALID_ARGUMENT` if the call already has a value of the property.
     fileprivate mutating func give(_ property: PropertyName, _ value: JSONValue) throws(Failure) {
         guard properties[property.text] == nil else {
-            throw Failure(.malformedRequest, "The call has two values of the property \(property).")
+            throw Failure(.malformedRequest, "The call has two values of the property \(property). Send one.")
         }
         properties.append(property.text, value)
     }
@@ -140,6 +149,9 @@ extension UserRecord {
 extension Failure {
     fileprivate static let noEnrolment = Failure.google(
         "OPERATION_NOT_ALLOWED",
-        "A backend can only remove second factors. The user enrols one, since only the user has its secret."
+        """
+        A backend can remove second factors, but not add one. The user enrols a factor in the app, since only the \
+        user has its secret.
+        """
     )
 }

@@ -28,21 +28,35 @@ struct HandlerQuery {
         guard filled("ibi") == nil, filled("apn") == nil else {
             throw .google(
                 "OPERATION_NOT_ALLOWED",
-                "This page serves browsers alone. Apps send the provider's credential."
+                """
+                This page is for browsers alone. A native app gets the credential from the provider's SDK, and logs in \
+                by signInWithCredential.
+                """
             )
         }
-        guard filled("tid") == nil else { throw .google("UNSUPPORTED_TENANT_OPERATION", "There are no tenants here.") }
+        guard filled("tid") == nil else {
+            throw .google("UNSUPPORTED_TENANT_OPERATION", "This service has no tenants. Set no tenantId in the SDK.")
+        }
         guard let authType = filled("authType"), Self.authTypes.contains(authType), let name = filled("appName"),
             let providerID = filled("providerId"), let redirectURL = filled("redirectUrl")
         else {
-            throw .google("INVALID_REQ_TYPE", "authType, appName, providerId or redirectUrl is absent or unknown.")
+            throw .google(
+                "INVALID_REQ_TYPE",
+                """
+                The address of this page must have appName, providerId, redirectUrl, and an authType such as \
+                signInViaPopup. Open the page by the SDK.
+                """
+            )
         }
         let provider = try application.provider(providerID)
         let allowed = application.loaded.application.settings.allowedOrigins
         guard let origin = allowed.first(where: { ContinueURL.isPage(redirectURL, of: $0) }) else {
             throw .google(
                 "UNAUTHORIZED_DOMAIN",
-                "The page that began this login has none of the origins of the setting allowedOrigins."
+                """
+                The origin of the page that began this login is not allowed. The operator can add the origin to the \
+                setting allowedOrigins.
+                """
             )
         }
         (self.authType, appName, self.providerID, self.provider) = (authType, name, providerID, provider)

@@ -296,14 +296,14 @@ extension Operation {
 
     fileprivate static let submitPasswordReset = page(
         "submitPasswordReset",
-        "Sets the password that the form has.",
+        "Sets the password in the form.",
         form: .fields([
             "token": .string,
             "password": .string,
             "keepIdentities": .string.described(
                 "Present when the user has ticked that the identities of the account are their own."
             ),
-            "continue": .string.described("A page of the app, of one of its origins."),
+            "continue": .string.described("The page of the app to which the last page leads."),
         ])
     )
 
@@ -318,11 +318,11 @@ extension Operation {
 
     fileprivate static let submitEmailConfirmation = page(
         "submitEmailConfirmation",
-        "Confirms the address, with what the form has.",
+        "Confirms the address, by the password in the form.",
         form: .fields([
             "token": .string,
             "password": .string.described("The password that was chosen for the account."),
-            "newPassword": .string.described("A new password in its place."),
+            "newPassword": .string.described("A new password that replaces that one."),
             "keepIdentities": .string.described(
                 "Present when the user has ticked that the identities of the account are their own."
             ),
@@ -341,7 +341,7 @@ extension Operation {
 
     fileprivate static let submitChangeReversal = page(
         "submitChangeReversal",
-        "Undoes the change, and sets the password that the form has.",
+        "Undoes the change, and sets the password in the form.",
         form: .fields(["token": .string, "password": .string])
     )
 
@@ -363,19 +363,21 @@ extension Operation {
     fileprivate static let showClaim = page(
         "showClaim",
         """
-        Shows the page of a mailed link: a form that makes an account one with that of a new user who brought its \
-        address. Reading the page changes nothing.
+        Shows the page of a mailed link: a form that merges an account with the account of a new user who brought the \
+        same address. Reading the page changes nothing.
         """,
         parameters: [.linkToken]
     )
 
     fileprivate static let submitClaim = page(
         "submitClaim",
-        "Makes both accounts one, or ends the offer.",
+        "Merges both accounts, or ends the offer.",
         form: .fields([
             "token": .string,
             "refuse": .string.described("Present when the reader is not the new user."),
-            "password": .string.described("The account's password. Without it, an unconfirmed account loses it."),
+            "password": .string.described(
+                "The password of the account. Without this field, an unconfirmed account loses its password."
+            ),
             "keepIdentities": .string.described(
                 "Present when the user has ticked that the identities of the account are their own."
             ),
@@ -432,12 +434,12 @@ extension Operation {
 }
 
 extension Parameter {
-    fileprivate static let linkToken = Parameter("token", in: .query, .string, "Of the link.")
+    fileprivate static let linkToken = Parameter("token", in: .query, .string, "The token in the mailed link.")
     fileprivate static let nextPage = Parameter(
         "continue",
         in: .query,
         .string,
-        "A page of the app, of one of its origins, to which the last page leads.",
+        "The page of the app to which the last page leads. It must have one of the app's origins.",
         isRequired: false
     )
 }
