@@ -106,7 +106,11 @@ struct FirebaseImportTests {
             )
             #expect(refused["refused"]?.integer == 1, "\(refused)")
             let reason = try await deployment.value(
-                "select reason from federation.import_refusals order by ctid desc limit 1"
+                """
+                select r.reason
+                from federation.import_refusals r join federation.imports i using (application_id, file_hash)
+                order by i.started desc limit 1
+                """
             )
             #expect(reason == "uidTaken")
         }

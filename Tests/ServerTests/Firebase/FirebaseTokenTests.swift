@@ -242,20 +242,18 @@ struct FirebaseTokenTests {
     @Test("other services verify ID tokens by the published key set, and by certificates")
     func keys() async throws {
         let (signedIn, _) = try await account()
-        let header = try #require(signedIn.idToken.split(separator: ".").first.flatMap { Base64URL.decode($0.utf8) })
-        let id = try #require(JSON.object(String(decoding: header, as: UTF8.self))?["kid"]?.string)
         let owner = "securetoken@system.gserviceaccount.com"
         let set = try await deployment.client.get("/www.googleapis.com/service_accounts/v1/jwk/\(owner)")
         #expect(set.header("Cache-Control")?.hasPrefix("public, max-age=") == true)
         let keys = try #require(JSON.object(set.text)?["keys"]?.array).compactMap(\.object)
-        let jwk = try #require(keys.first { $0["kid"]?.string == id })
+        let jwk = try #require(keys.first { $0["kid"]?.string == signedIn.keyID })
         #expect(jwk["alg"]?.string == "RS256" && jwk["x5c"] == nil)
         let number = try #require(Base64URL.decode((jwk["n"]?.string ?? "").utf8))
         let exponent = try #require(Base64URL.decode((jwk["e"]?.string ?? "").utf8))
         let key = try _RSA.Signing.PublicKey(n: number, e: exponent)
         #expect(try isSigned(signedIn.idToken, by: key))
         let map = try await deployment.client.get("/www.googleapis.com/robot/v1/metadata/x509/\(owner)")
-        let pem = try #require(JSON.object(map.text)?[id]?.string)
+        let pem = try #require(JSON.object(map.text)?[signedIn.keyID]?.string)
         #expect(pem.hasPrefix("-----BEGIN CERTIFICATE-----\n") && pem.contains("-----END CERTIFICATE-----"))
         let open = try await deployment.client.get(
             "/securetoken.google.com/canary-project/.well-known/openid-configuration"

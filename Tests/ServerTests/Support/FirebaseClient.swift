@@ -114,6 +114,12 @@ extension JSONObject {
     var idToken: String { self["idToken"]?.string ?? self["id_token"]?.string ?? "" }
     var refreshToken: String { self["refreshToken"]?.string ?? self["refresh_token"]?.string ?? "" }
 
+    /// The id of the key that signed the ID token.
+    var keyID: String {
+        let header = Base64URL.decode(idToken.prefix { $0 != "." }.utf8)
+        return header.flatMap { JSON.object(String(decoding: $0, as: UTF8.self)) }?["kid"]?.string ?? ""
+    }
+
     /// The claims of the ID token.
     var claims: JSONObject {
         let parts = idToken.split(separator: ".")
