@@ -11,10 +11,14 @@ import TestSupport
         Document(
             keyVariable: "OTHER_API_KEY",
             settings: "{\(FirebaseClient.settings)}",
-            properties: #"{"photoUrl": {"type": "STRING", "clientMappable": true}}"#,
+            properties: """
+                {"photoUrl": {"type": "STRING", "clientMappable": true}, "givenName": {"type": "STRING"},
+                 "team": {"type": "STRING"}}
+                """,
             mapping: #"{"email": "email", "name": "name", "picture.data.url": "photoUrl"}"#
         ),
-        Document(application: "silent", hasServerKey: true)
+        Document(application: "silent", hasServerKey: true),
+        environment: Issuers.environment
     )
 )
 struct FirebaseSignInTests {
@@ -71,6 +75,27 @@ struct FirebaseSignInTests {
         #expect(backendless.objectID == first["localId"]?.string && !backendless.created)
         let users = "select count(distinct object_id) from demo.identities where subject = '\(visitor.id)'"
         #expect(try await deployment.value(users) == "1")
+    }
+
+    @Test("the first token says that an address is confirmed if the issuer owns it and the operator says so")
+    func confirmedAddress() async throws {
+        let issuers = Issuers(deployment: deployment)
+        try await issuers.make("owner", "", #""confirmEmail": true, "emailDomains": ["owner.example"]"#)
+        for (subject, domain, isVerified, isConfirmed) in [
+            ("c1", "owner.example", true, true), ("c2", "owner.example", false, false),
+            ("c3", "other.example", true, false),
+        ] {
+            let address = "\(subject).canary@\(domain)"
+            let claims = #"{"sub": "\#(subject)", "email": "\#(address)", "email_verified": \#(isVerified)}"#
+            let token = try await issuers.token("owner", #""claims": \#(claims)"#)
+            let first = try await client.call(
+                "accounts:signInWithIdp",
+                #"{"requestUri": "http://localhost", "postBody": "id_token=\#(token)&providerId=oidc.owner"}"#
+            )
+            #expect(first["isNewUser"]?.bool == true && first["email"]?.string == address, "\(first)")
+            #expect(first.claims["email_verified"]?.bool == isConfirmed, "\(address)")
+            #expect(try await client.lookUp(first)["emailVerified"]?.bool == isConfirmed, "\(address)")
+        }
     }
 
     @Test("Limited Login needs the raw nonce, whose hash the token has")
