@@ -36,7 +36,6 @@ package struct FacebookKind: ProviderKind {
             "The configuration of Facebook Login for Business for the app's login dialog."
         )
     )
-    package let optionShape = FacebookOptions.description.shape
     package let secretOptions = [verifyToken]
     package let exportedOptions = ["graphVersion"]
     package let dialogReturn: EnteredAddress? =
@@ -72,17 +71,7 @@ package struct FacebookKind: ProviderKind {
         self.clock = clock
     }
 
-    package func options(
-        in object: JSONObject,
-        at place: JSONPointer,
-        problems: inout DocumentProblems
-    ) -> JSONValue {
-        let options = FacebookOptions.description.read(membersOf: object, at: place, problems: &problems)
-        return FacebookOptions.description.document(of: options)
-    }
-
-    package func check(_ options: JSONValue, at place: JSONPointer, problems: inout DocumentProblems) {
-        guard let options = try? FacebookOptions(options) else { return }
+    package func check(_ options: FacebookOptions, at place: JSONPointer, problems: inout DocumentProblems) {
         let needs = [
             ("longLivedTokens", options.longLivedTokens), ("returnTokens", options.returnTokens),
             ("refreshHours", options.refreshHours != nil),

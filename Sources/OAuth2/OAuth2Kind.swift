@@ -21,7 +21,6 @@ package struct OAuth2Kind: ProviderKind {
     package let fields = ProfileFields.none
     package let subjects = SubjectRule(isGlobal: true)
     package let appTerms = AppTerms.client
-    package let optionShape = OAuth2Options.description.shape
     package let secretOptions: [SecretOption] = []
     package let exportedOptions = ["preset"]
     package let dialogReturn: EnteredAddress? =
@@ -51,17 +50,8 @@ package struct OAuth2Kind: ProviderKind {
         self.clock = clock
     }
 
-    package func options(
-        in object: JSONObject,
-        at place: JSONPointer,
-        problems: inout DocumentProblems
-    ) -> JSONValue {
-        let options = OAuth2Options.description.read(membersOf: object, at: place, problems: &problems)
-        return OAuth2Options.description.document(of: options)
-    }
-
-    package func check(_ options: JSONValue, at place: JSONPointer, problems: inout DocumentProblems) {
-        guard let options = try? OAuth2Options(options), known.named(options.preset) == nil else { return }
+    package func check(_ options: OAuth2Options, at place: JSONPointer, problems: inout DocumentProblems) {
+        guard known.named(options.preset) == nil else { return }
         problems.add(place / "preset", "is none of \(known.names)")
     }
 

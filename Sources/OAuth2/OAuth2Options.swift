@@ -1,10 +1,9 @@
 import AuthorizationServers
 package import Description
-package import Encodings
 import Providers
 
 /// The options of logins with an OAuth 2.0 server.
-package struct OAuth2Options: Sendable, Equatable {
+package struct OAuth2Options: ProviderOptions, Equatable {
     /// The name of the preset, which has the addresses.
     package var preset = ""
     /// The displayed name of the provider; nil for that of the preset.
@@ -23,13 +22,6 @@ package struct OAuth2Options: Sendable, Equatable {
     package var refreshHours: Int64?
 
     package init() {}
-
-    /// Reads the options; an absent option has its default.
-    ///
-    /// - Throws: `DocumentProblems` with every problem, by its position in the options.
-    package init(_ document: JSONValue) throws(DocumentProblems) {
-        self = try Self.description.read(stored: document)
-    }
 
     /// Describes the options.
     package static let description = ObjectDescription(

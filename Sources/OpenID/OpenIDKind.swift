@@ -22,7 +22,6 @@ package struct OpenIDKind: ProviderKind {
     package let fields = ProfileFields.openID
     package let subjects = SubjectRule(isGlobal: true)
     package let appTerms = AppTerms.client
-    package let optionShape = OpenIDOptions.description.shape
     package let secretOptions = [privateKey]
     package let secretlessApps: String? = "clientIds"
     package let exportedOptions: [String] = []
@@ -54,17 +53,7 @@ package struct OpenIDKind: ProviderKind {
         self.clock = clock
     }
 
-    package func options(
-        in object: JSONObject,
-        at place: JSONPointer,
-        problems: inout DocumentProblems
-    ) -> JSONValue {
-        let options = OpenIDOptions.description.read(membersOf: object, at: place, problems: &problems)
-        return OpenIDOptions.description.document(of: options)
-    }
-
-    package func check(_ options: JSONValue, at place: JSONPointer, problems: inout DocumentProblems) {
-        guard let options = try? OpenIDOptions(options) else { return }
+    package func check(_ options: OpenIDOptions, at place: JSONPointer, problems: inout DocumentProblems) {
         let preset = options.preset.flatMap { known.named($0) }
         if options.preset != nil, preset == nil {
             problems.add(place / "preset", "is none of \(known.names)")

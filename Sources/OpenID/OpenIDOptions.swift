@@ -1,6 +1,5 @@
 import AuthorizationServers
 package import Description
-package import Encodings
 import Providers
 package import SignedTokens
 
@@ -58,14 +57,7 @@ package enum SubjectClaims: String, Sendable, CaseIterable {
     case tenantAndObject
 }
 
-extension OpenIDOptions {
-    /// Reads the options; an absent option has its default.
-    ///
-    /// - Throws: `DocumentProblems` with every problem, by its position in the options.
-    package init(_ document: JSONValue) throws(DocumentProblems) {
-        self = try Self.description.read(stored: document)
-    }
-
+extension OpenIDOptions: ProviderOptions {
     /// Describes the options, except the secret ones.
     package static let description = ObjectDescription(
         OpenIDOptions(),

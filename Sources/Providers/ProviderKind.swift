@@ -8,6 +8,9 @@ package import Mapping
 /// The kind validates the settings of its providers and creates the providers. An application may have several
 /// providers of one kind. The operator chooses their names.
 package protocol ProviderKind: Sendable {
+    /// The options of a provider: all its settings except `enabled`, the apps and the secret options.
+    associatedtype Options: ProviderOptions
+
     /// The name of the kind. It is also the default name of a provider of this kind.
     var name: ProviderName { get }
     /// The display name of the provider kind.
@@ -18,8 +21,6 @@ package protocol ProviderKind: Sendable {
     var subjects: SubjectRule { get }
     /// The names that documents have for the id and the secret of an app of this kind.
     var appTerms: AppTerms { get }
-    /// The options of the kind: all settings of a provider except `enabled`, the apps and the secret options.
-    var optionShape: ObjectShape { get }
     /// The secret options of the kind; documents list them after the other options.
     var secretOptions: [SecretOption] { get }
     /// The options that an exported document contains even if they have their default values.
@@ -35,14 +36,10 @@ package protocol ProviderKind: Sendable {
     /// The presets of the option `preset`, with the steps of each; empty for a kind without presets.
     var presets: [PresetGuide] { get }
 
-    /// Reads the options among the members of an object. An absent option has its default.
-    ///
-    /// Other members are ignored.
-    func options(in object: JSONObject, at place: JSONPointer, problems: inout DocumentProblems) -> JSONValue
-    /// Checks that options which are valid one by one are also valid together.
+    /// Checks what the description of the options does not: presets, and options that depend on each other.
     ///
     /// Secret options are not checked.
-    func check(_ options: JSONValue, at place: JSONPointer, problems: inout DocumentProblems)
+    func check(_ options: Options, at place: JSONPointer, problems: inout DocumentProblems)
     /// The option with a list of apps that have no secret, such as the client ids of mobile apps; nil for none.
     var secretlessApps: String? { get }
     /// Creates the provider of an application.
@@ -52,6 +49,26 @@ package protocol ProviderKind: Sendable {
 }
 
 extension ProviderKind {
+    package var optionShape: ObjectShape { Options.description.shape }
+
+    /// Reads the options among the members of an object, and ignores all others.
+    ///
+    /// An absent option has its default.
+    package func options(in object: JSONObject, at place: JSONPointer, problems: inout DocumentProblems) -> JSONValue {
+        Options.description.document(of: Options.description.read(membersOf: object, at: place, problems: &problems))
+    }
+
+    /// Checks options in the form in which they are stored.
+    ///
+    /// Options that cannot be read are not checked: whoever read them from a document has reported that.
+    package func check(_ options: JSONValue, at place: JSONPointer, problems: inout DocumentProblems) {
+        guard let options = try? Options(options) else { return }
+        check(options, at: place, problems: &problems)
+    }
+
+    /// The default for kinds whose description has all rules: no check.
+    package func check(_ options: Options, at place: JSONPointer, problems: inout DocumentProblems) {}
+
     /// The default for kinds that define no rule: a subject is any text, and may differ from app to app, as in OpenID
     /// Connect.
     package var subjects: SubjectRule { SubjectRule() }

@@ -1,6 +1,6 @@
 package import Description
 package import Domain
-package import Encodings
+import Encodings
 package import Mapping
 package import Providers
 
@@ -16,6 +16,8 @@ extension ProviderName {
 /// Its providers accept access tokens of OAuth 1.0a. Such a token is valid only together with the consumer key that it
 /// was issued for.
 package struct TwitterKind: ProviderKind {
+    package typealias Options = NoOptions
+
     package let name = ProviderName.twitter
     package let title = TwitterProvider.title
     package let fields = ProfileFields.twitter
@@ -29,7 +31,6 @@ package struct TwitterKind: ProviderKind {
         secret: ("consumerSecret", "Consumer secret", "The consumer secret."),
         called: "the consumer secret"
     )
-    package let optionShape = ObjectShape()
     package let secretOptions: [SecretOption] = []
     package let exportedOptions: [String] = []
 
@@ -38,14 +39,6 @@ package struct TwitterKind: ProviderKind {
     package init(client: TwitterClient) {
         self.client = client
     }
-
-    package func options(
-        in object: JSONObject,
-        at place: JSONPointer,
-        problems: inout DocumentProblems
-    ) -> JSONValue { .object([:]) }
-
-    package func check(_ options: JSONValue, at place: JSONPointer, problems: inout DocumentProblems) {}
 
     package func provider(_ setup: ProviderSetup) throws(DocumentProblems) -> any Provider {
         TwitterProvider(

@@ -1,23 +1,9 @@
 package import Description
-package import Encodings
+import Encodings
 import Providers
 
-extension FacebookOptions {
-    /// Reads the options.
-    ///
-    /// An absent option has its default.
-    ///
-    /// Secret options are ignored. Options that only a later version knows are ignored, too.
-    ///
-    /// - Throws: `DocumentProblems` with every problem, by its position in the options.
-    package init(_ document: JSONValue) throws(DocumentProblems) {
-        self = try Self.description.read(stored: document)
-    }
-
+extension FacebookOptions: ProviderOptions {
     /// Describes the options of logins with Facebook, except the secret ones.
-    ///
-    /// They are the members of `providers.facebook` in an application document. The database stores them in the same
-    /// form.
     package static let description = ObjectDescription(
         FacebookOptions(),
         unknown: "is not an option",

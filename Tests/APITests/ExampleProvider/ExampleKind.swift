@@ -21,34 +21,27 @@ struct ExampleKind: ProviderKind {
         secret: ("clientSecret", "Client secret", "The client secret."),
         called: "the client secret"
     )
-    let optionShape = Self.options.shape
     let secretOptions: [SecretOption] = []
     let exportedOptions: [String] = []
 
     /// The options of a provider of this kind, beside its apps.
-    private struct Options: Sendable {
+    struct Options: ProviderOptions {
         var audience: String?
+
+        static let description = ObjectDescription(
+            Options(),
+            unknown: "is not an option",
+            [
+                Field(
+                    "audience",
+                    \.audience,
+                    Codec.text(TextRule("must be a text", schema: [:]) { _ in nil }).orNull,
+                    "Audience",
+                    "For whom tokens must be; null takes tokens for anybody."
+                )
+            ]
+        )
     }
-
-    private static let options = ObjectDescription(
-        Options(),
-        unknown: "is not an option",
-        [
-            Field(
-                "audience",
-                \.audience,
-                Codec.text(TextRule("must be a text", schema: [:]) { _ in nil }).orNull,
-                "Audience",
-                "For whom tokens must be; null takes tokens for anybody."
-            )
-        ]
-    )
-
-    func options(in object: JSONObject, at place: JSONPointer, problems: inout DocumentProblems) -> JSONValue {
-        Self.options.document(of: Self.options.read(membersOf: object, at: place, problems: &problems))
-    }
-
-    func check(_ options: JSONValue, at place: JSONPointer, problems: inout DocumentProblems) {}
 
     func provider(_ setup: ProviderSetup) throws(DocumentProblems) -> any Provider {
         ExampleProvider(
@@ -57,7 +50,7 @@ struct ExampleKind: ProviderKind {
             fields: fields,
             isEnabled: setup.isEnabled,
             apps: setup.apps,
-            audience: setup.options.object?["audience"]?.string,
+            audience: try Options(setup.options).audience,
             client: client
         )
     }
