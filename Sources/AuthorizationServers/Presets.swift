@@ -6,26 +6,55 @@ package import Providers
 /// The options of a known provider, as a document.
 package protocol PresetDocument: Sendable {
     /// The name by which settings refer to the preset.
-    var name: String { get }
+    var name: String { get set }
     /// The displayed name of the provider; nil for none.
-    var title: String? { get }
+    var title: String? { get set }
+    /// How the server shows for which client it issued an access token; nil for the way of the kind.
+    var tokenCheck: TokenClientCheck? { get set }
+    /// How the server revokes tokens; nil for the way of the kind.
+    var revocation: TokenRevocation? { get set }
     /// What an operator does at the provider and here, step by step.
-    var setup: [String] { get }
+    var setup: [String] { get set }
+    /// Members of a profile, each with a sample of its value.
+    var sample: JSONObject { get set }
+
+    init()
+
     static var description: ObjectDescription<Self> { get }
+    /// The presets that the service ships, in the order of docs/providers/README.md.
+    static var shipped: Presets<Self> { get }
 }
 
-extension PresetGuide {
-    /// Describes the steps of a preset.
-    package static func field<Owner>(_ path: any WritableKeyPath<Owner, [String]> & Sendable) -> Field<Owner> {
-        Field("setup", path, .list(of: .text(step), max: 10), "Setup", "What an operator does, step by step.")
-    }
-
-    private static let step = TextRule(
-        "must be a text of 1 to 500 characters",
-        pattern: "^[^\\u0000-\\u001F\\u007F]{1,500}$"
-    ) { text in
-        (1...500).contains(text.unicodeScalars.count)
-            && text.unicodeScalars.allSatisfy { $0.value >= 0x20 && $0.value != 0x7F }
+extension PresetDocument {
+    /// Describes a document that has the members of all presets, and further ones of its kind.
+    package static func describe(_ further: [Field<Self>]) -> ObjectDescription<Self> {
+        let fields: [Field<Self>] = [
+            Field("name", \.name, .text(PresetName.rule), "Name", "The name of the preset.", isRequired: true),
+            SharedOptions.title(\.title, otherwise: "the name of the preset"),
+            Field(
+                "tokenCheck",
+                \.tokenCheck,
+                Codec<TokenClientCheck>.object(TokenClientCheck.description).orNull,
+                "Check of access tokens",
+                "How the server shows for which client it issued an access token."
+            ),
+            Field(
+                "revocation",
+                \.revocation,
+                Codec<TokenRevocation>.object(TokenRevocation.description).orNull,
+                "Revocation",
+                "How the server revokes tokens."
+            ),
+            Field(
+                "setup",
+                \.setup,
+                .list(of: .text(.line(500)), max: 10),
+                "Setup",
+                "What an operator does, step by step."
+            ),
+            Field("sample", \.sample, .members, "Sample", "Members of a profile, each with a sample of its value."),
+        ]
+        return ObjectDescription(Self(), unknown: "is not a member of a preset", fields + further)
     }
 }
 
@@ -41,6 +70,9 @@ package struct Presets<Document: PresetDocument>: Sendable {
     }
 
     private init(_ all: [Document]) { self.all = all }
+
+    /// The presets that the service ships.
+    package static var shipped: Presets { Document.shipped }
 
     /// Returns the presets with those of an operator's document, which take the place of shipped ones with the same
     /// name.
@@ -78,7 +110,13 @@ package struct Presets<Document: PresetDocument>: Sendable {
     /// The names of all presets, for a sentence.
     package var names: String { all.map(\.name).joined(separator: ", ") }
 
-    package func named(_ name: String) -> Document? { all.first { $0.name.hasSameBytes(as: name) } }
+    /// Returns the preset that the option `preset` of a provider names.
+    ///
+    /// - Throws: `DocumentProblems` if no preset has the name.
+    package func named(_ name: String, at options: JSONPointer = JSONPointer()) throws(DocumentProblems) -> Document {
+        if let preset = all.first(where: { $0.name.hasSameBytes(as: name) }) { return preset }
+        throw DocumentProblems(options / "preset", "is none of \(names)")
+    }
 }
 
 extension Variable {
@@ -86,19 +124,19 @@ extension Variable {
     ///
     /// - Parameters:
     ///   - key: The key in the configuration file.
-    ///   - shipped: The presets that the service ships.
-    ///   - meaning: The purpose of the variable, in Markdown.
-    /// - Returns: The variable, whose value are all presets.
+    ///   - servers: The known servers, within a sentence.
+    /// - Returns: The variable, whose value are these presets and those that the service ships.
     package static func presets<Document>(
         _ key: String,
-        addedTo shipped: Presets<Document>,
-        _ meaning: String
+        of servers: String
     ) -> Variable where Value == Presets<Document> {
-        Variable(key, "path", standard: shipped, text: nil, meaning) { path throws(WrongValue) in
+        let meaning =
+            "A file with [presets of your own](providers/README.md#presets-of-your-own) for \(servers): a JSON list."
+        return Variable(key, "path", standard: .shipped, text: nil, meaning) { path throws(WrongValue) in
             guard let bytes = FileManager.default.contents(atPath: path), bytes.count <= 1_048_576,
                 let document = try? JSONParser.parse(Array(bytes), limits: .stored)
             else { throw WrongValue("must name a file with a JSON list of presets") }
-            do throws(DocumentProblems) { return try shipped.adding(document) } catch {
+            do throws(DocumentProblems) { return try .shipped.adding(document) } catch {
                 throw WrongValue("names a file with an invalid preset: \(error)")
             }
         }

@@ -14,6 +14,9 @@ package enum Scopes {
             && text.utf8.allSatisfy { (0x21...0x7E).contains($0) && !$0.isOne(of: #""\"#) }
     }
 
+    /// The codec of a list of scopes.
+    package static let codec = Codec<[String]>.list(of: .text(rule), max: 50)
+
     /// Splits a text with scopes, which spaces or commas separate.
     ///
     /// RFC 6749 has spaces. GitHub writes commas.

@@ -3,20 +3,35 @@ import Domain
 package import Encodings
 package import Providers
 
-/// The rule for the name of a provider on pages and in messages.
-package enum ProviderTitle {
-    package static let rule = TextRule(
-        "must be a text of 1 to 60 characters",
-        pattern: "^[^\\u0000-\\u001F\\u007F]{1,60}$",
-        example: "Staff"
-    ) { text in
-        (1...60).contains(text.unicodeScalars.count)
-            && text.unicodeScalars.allSatisfy { $0.value >= 0x20 && $0.value != 0x7F }
+/// The options that all kinds of authorization servers have.
+package enum SharedOptions {
+    /// The displayed name of the provider.
+    ///
+    /// - Parameters:
+    ///   - path: The property with the name.
+    ///   - otherwise: The name of a provider without the option, within a sentence.
+    /// - Returns: The field.
+    package static func title<Owner>(
+        _ path: any WritableKeyPath<Owner, String?> & Sendable,
+        otherwise: String
+    ) -> Field<Owner> {
+        Field(
+            "title",
+            path,
+            Codec<String>.text(.line(60, example: "Staff")).orNull,
+            "Displayed name",
+            "The name of the provider on pages and in messages. null: \(otherwise)."
+        )
     }
-}
 
-/// The options of kept tokens, which the kinds `oidc` and `oauth2` share.
-package enum KeptGrantOptions {
+    /// The scopes that the login dialog asks for.
+    package static func scopes<Owner>(
+        _ path: any WritableKeyPath<Owner, [String]?> & Sendable,
+        _ meaning: String
+    ) -> Field<Owner> {
+        Field("scopes", path, Scopes.codec.orNull, "Scopes", meaning)
+    }
+
     package static func keepTokens<Owner>(_ path: any WritableKeyPath<Owner, Bool> & Sendable) -> Field<Owner> {
         Field(
             "keepTokens",
@@ -51,6 +66,20 @@ package enum KeptGrantOptions {
         _ problems: inout DocumentProblems
     ) {
         if refreshHours != nil, !keepTokens { problems.add(place / "refreshHours", "needs keepTokens") }
+    }
+}
+
+extension TextRule {
+    /// The rule for a text of one line.
+    static func line(_ max: Int, example: String? = nil) -> TextRule {
+        TextRule(
+            "must be a text of 1 to \(max) characters",
+            pattern: "^[^\\u0000-\\u001F\\u007F]{1,\(max)}$",
+            example: example
+        ) { text in
+            (1...max).contains(text.unicodeScalars.count)
+                && text.unicodeScalars.allSatisfy { $0.value >= 0x20 && $0.value != 0x7F }
+        }
     }
 }
 

@@ -77,14 +77,7 @@ package struct TokenClientCheck: Sendable, Equatable {
         unknown: "is not a member of a token check",
         [
             Field("form", \.form, .word, "Form", "How the request carries the token.", isRequired: true),
-            Field(
-                "url",
-                \.url,
-                .text(ServerAddress.ruleWithClient),
-                "URL",
-                "The address; {clientId} stands for the client's id.",
-                isRequired: true
-            ),
+            ServerAddress.ofClient(\.url),
             Field(
                 "clients",
                 \.clients,
@@ -93,20 +86,12 @@ package struct TokenClientCheck: Sendable, Equatable {
                 "The members of the response that name the client.",
                 isRequired: true
             ),
-            member("active", \.active, "The member that must be true."),
-            member("subject", \.subject, "The member with the user's id."),
-            member("expires", \.expires, "The member with the expiry in Unix seconds."),
-            member("scopes", \.scopes, "The member with the scopes."),
+            .text("active", \.active, MemberPath.rule, "The member that must be true."),
+            .text("subject", \.subject, MemberPath.rule, "The member with the user's id."),
+            .text("expires", \.expires, MemberPath.rule, "The member with the expiry in Unix seconds."),
+            .text("scopes", \.scopes, MemberPath.rule, "The member with the scopes."),
         ]
     )
-
-    private static func member(
-        _ name: String,
-        _ path: any WritableKeyPath<TokenClientCheck, String?> & Sendable,
-        _ meaning: String
-    ) -> Field<TokenClientCheck> {
-        Field(name, path, Codec<String>.text(MemberPath.rule).orNull, name, meaning)
-    }
 }
 
 /// An access token that was issued for one of our clients.

@@ -29,14 +29,7 @@ package struct TokenRevocation: Sendable, Equatable {
         unknown: "is not a member of a revocation",
         [
             Field("form", \.form, .word, "Form", "How the request names the token.", isRequired: true),
-            Field(
-                "url",
-                \.url,
-                .text(ServerAddress.ruleWithClient),
-                "URL",
-                "The address; {clientId} stands for the client's id.",
-                isRequired: true
-            ),
+            ServerAddress.ofClient(\.url),
         ]
     )
 }

@@ -19,22 +19,17 @@ package struct OAuth2Kind: ProviderKind {
     package let name = ProviderName.oauth2
     package let title = "OAuth 2.0"
     package let fields = ProfileFields.none
-    package let subjects = SubjectRule(isGlobal: true)
-    package let appTerms = AppTerms.client
     package let secretOptions: [SecretOption] = []
     package let exportedOptions = ["preset"]
-    package let dialogReturn: EnteredAddress? =
-        EnteredAddress(place: "The client", title: "Redirect URI", name: "authorize")
 
     private let servers: Links<OAuth2ServerKey, AuthorizationServer>
-    package var presets: [PresetGuide] { known.guides }
-    private let known: Presets<OAuth2Preset>
+    package let known: Presets<OAuth2Preset>
     private let clock: WallClock
 
     package init(
         curl: CurlClient,
         configuration: CallConfiguration,
-        presets: Presets<OAuth2Preset>? = nil,
+        presets: Presets<OAuth2Preset> = .shipped,
         clock: WallClock
     ) {
         let caller = ServerCaller(curl: curl, configuration: configuration)
@@ -46,21 +41,17 @@ package struct OAuth2Kind: ProviderKind {
                 calls: calls
             )
         }
-        known = presets ?? .shipped
+        known = presets
         self.clock = clock
     }
 
     package func check(_ options: OAuth2Options, at place: JSONPointer, problems: inout DocumentProblems) {
-        guard known.named(options.preset) == nil else { return }
-        problems.add(place / "preset", "is none of \(known.names)")
+        do throws(DocumentProblems) { _ = try known.named(options.preset, at: place) } catch { problems.add(error) }
     }
 
     package func provider(_ setup: ProviderSetup) throws(DocumentProblems) -> any Provider {
         let options = try OAuth2Options(setup.options)
-        guard let preset = known.named(options.preset) else {
-            throw DocumentProblems(JSONPointer() / "preset", "is none of \(known.names)")
-        }
-        let settings = OAuth2Settings(options, preset: preset)
+        let settings = OAuth2Settings(options, preset: try known.named(options.preset))
         return OAuth2Provider(
             name: setup.name,
             isEnabled: setup.isEnabled,
@@ -72,16 +63,8 @@ package struct OAuth2Kind: ProviderKind {
     }
 }
 
-extension OAuth2Kind: UpstreamKind {
-    package static var variables: [any DeclaredVariable] { ServerVariables.all + [ownPresets] }
-
-    private static let ownPresets = Variable.presets(
-        "oauth.presets",
-        addedTo: Presets<OAuth2Preset>.shipped,
-        """
-        A file with [presets of your own](providers/README.md#presets-of-your-own) for OAuth 2.0 servers: a JSON list.
-        """
-    )
+extension OAuth2Kind: ServerKind {
+    package static let ownPresets = Variable<Presets<OAuth2Preset>>.presets("oauth.presets", of: "OAuth 2.0 servers")
 
     package static func setup(_ settings: inout some UpstreamSettings) -> UpstreamSetup? {
         let configuration = CallConfiguration(&settings)

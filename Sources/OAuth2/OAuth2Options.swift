@@ -33,35 +33,23 @@ package struct OAuth2Options: ProviderOptions, Equatable {
                 \.preset,
                 .text(PresetName.rule),
                 "Preset",
-                "The name of a known server: \(Presets<OAuth2Preset>.shipped.names).",
+                "The name of a known server: \(OAuth2Preset.shipped.names).",
                 isRequired: true
             ),
-            Field(
-                "title",
-                \.title,
-                Codec<String>.text(ProviderTitle.rule).orNull,
-                "Displayed name",
-                "The name of the provider on pages and in messages. null: that of the preset."
-            ),
+            SharedOptions.title(\.title, otherwise: "that of the preset"),
             address("authorizationUrl", \.authorizationURL, "the login dialog"),
             address("tokenUrl", \.tokenURL, "the exchange of codes"),
             address("profileUrl", \.profileURL, "the profile"),
             address("tokenCheckUrl", \.tokenCheckURL, "the check of access tokens", ServerAddress.ruleWithClient),
             address("revocationUrl", \.revocationURL, "the revocation", ServerAddress.ruleWithClient),
-            Field(
-                "scopes",
-                \.scopes,
-                Codec<[String]>.list(of: .text(Scopes.rule), max: 50).orNull,
-                "Scopes",
-                "The scopes that the login dialog asks for. null: those of the preset."
-            ),
+            SharedOptions.scopes(\.scopes, "The scopes that the login dialog asks for. null: those of the preset."),
             RedirectTarget.ofClients(\.redirectURIs),
             RedirectTarget.afterLogin(\.returnURLs),
-            KeptGrantOptions.keepTokens(\.keepTokens),
-            KeptGrantOptions.refreshHours(\.refreshHours),
+            SharedOptions.keepTokens(\.keepTokens),
+            SharedOptions.refreshHours(\.refreshHours),
         ]
     ) { options, place, problems in
-        KeptGrantOptions.check(keepTokens: options.keepTokens, options.refreshHours, at: place, &problems)
+        SharedOptions.check(keepTokens: options.keepTokens, options.refreshHours, at: place, &problems)
     }
 
     private static func address(

@@ -1,3 +1,4 @@
+import AuthorizationServers
 import Description
 import Encodings
 
@@ -27,13 +28,8 @@ struct EmailTrust: Sendable {
         pattern: "^[a-z0-9-]{1,63}(\\.[a-z0-9-]{1,63}){1,9}$",
         example: "example.com"
     ) { text in
-        let labels = text.split(separator: ".", omittingEmptySubsequences: false)
-        return (2...10).contains(labels.count)
-            && labels.allSatisfy { label in
-                (1...63).contains(label.utf8.count)
-                    && label.utf8.allSatisfy {
-                        $0.isASCIILowercase || $0.isASCIIDigit || $0 == UInt8(ascii: "-")
-                    }
-            }
+        text.isJoined(2...10, by: ".", maxBytes: 63) {
+            $0.isASCIILowercase || $0.isASCIIDigit || $0 == UInt8(ascii: "-")
+        }
     }
 }

@@ -20,16 +20,12 @@ package struct OpenIDKind: ProviderKind {
     package let name = ProviderName.oidc
     package let title = "OpenID Connect"
     package let fields = ProfileFields.openID
-    package let subjects = SubjectRule(isGlobal: true)
-    package let appTerms = AppTerms.client
     package let secretOptions = [privateKey]
     package let secretlessApps: String? = "clientIds"
     package let exportedOptions: [String] = []
     package let callbacks = [
         EnteredAddress(place: "The client", title: "Events and back-channel logout", name: "webhook")
     ]
-    package let dialogReturn: EnteredAddress? =
-        EnteredAddress(place: "The client", title: "Redirect URI", name: "authorize")
 
     static let privateKey = SecretOption(
         name: "privateKey",
@@ -43,20 +39,19 @@ package struct OpenIDKind: ProviderKind {
     }
 
     private let client: OpenIDClient
-    package var presets: [PresetGuide] { known.guides }
-    private let known: Presets<OpenIDPreset>
+    package let known: Presets<OpenIDPreset>
     private let clock: WallClock
 
-    package init(client: OpenIDClient, presets: Presets<OpenIDPreset>? = nil, clock: WallClock) {
+    package init(client: OpenIDClient, presets: Presets<OpenIDPreset> = .shipped, clock: WallClock) {
         self.client = client
-        known = presets ?? .shipped
+        known = presets
         self.clock = clock
     }
 
     package func check(_ options: OpenIDOptions, at place: JSONPointer, problems: inout DocumentProblems) {
-        let preset = options.preset.flatMap { known.named($0) }
-        if options.preset != nil, preset == nil {
-            problems.add(place / "preset", "is none of \(known.names)")
+        var preset: OpenIDPreset?
+        if let name = options.preset {
+            do throws(DocumentProblems) { preset = try known.named(name, at: place) } catch { problems.add(error) }
         }
         if options.issuer == nil, preset?.issuer == nil {
             problems.add(place / "issuer", "is needed: \(preset == nil ? "there is no preset" : "the preset has none")")
@@ -68,10 +63,7 @@ package struct OpenIDKind: ProviderKind {
 
     package func provider(_ setup: ProviderSetup) throws(DocumentProblems) -> any Provider {
         let options = try OpenIDOptions(setup.options)
-        let preset = options.preset.flatMap { known.named($0) }
-        guard options.preset == nil || preset != nil else {
-            throw DocumentProblems(JSONPointer() / "preset", "is none of \(known.names)")
-        }
+        let preset = try options.preset.map { (name) throws(DocumentProblems) in try known.named(name) }
         let key = setup.secrets[Self.privateKey.name]
         guard let settings = OpenIDSettings(options, preset: preset, name: setup.name, privateKey: key) else {
             throw DocumentProblems(JSONPointer() / "issuer", "is needed")
@@ -89,17 +81,9 @@ package struct OpenIDKind: ProviderKind {
     }
 }
 
-extension OpenIDKind: UpstreamKind {
-    package static var variables: [any DeclaredVariable] { ServerVariables.all + [ownPresets] }
-
-    private static let ownPresets = Variable.presets(
-        "openid.presets",
-        addedTo: Presets<OpenIDPreset>.shipped,
-        """
-        A file with [presets of your own](providers/README.md#presets-of-your-own) for issuers of OpenID Connect: a \
-        JSON list.
-        """
-    )
+extension OpenIDKind: ServerKind {
+    package static let ownPresets =
+        Variable<Presets<OpenIDPreset>>.presets("openid.presets", of: "issuers of OpenID Connect")
 
     package static func setup(_ settings: inout some UpstreamSettings) -> UpstreamSetup? {
         let configuration = CallConfiguration(&settings)

@@ -68,15 +68,9 @@ extension OpenIDOptions: ProviderOptions {
                 \.preset,
                 Codec<String>.text(PresetName.rule).orNull,
                 "Preset",
-                "The name of a known issuer, whose document fills the options that are null: \(Presets<OpenIDPreset>.shipped.names)."
+                "The name of a known issuer, whose document fills the options that are null: \(OpenIDPreset.shipped.names)."
             ),
-            Field(
-                "title",
-                \.title,
-                Codec<String>.text(ProviderTitle.rule).orNull,
-                "Displayed name",
-                "The name of the provider on pages and in messages. null: that of the preset, or the provider's name."
-            ),
+            SharedOptions.title(\.title, otherwise: "that of the preset, or the provider's name"),
             Field(
                 "issuer",
                 \.issuer,
@@ -110,11 +104,8 @@ extension OpenIDOptions: ProviderOptions {
                 preset, or sub. With a change, users are no longer recognized.
                 """
             ),
-            Field(
-                "scopes",
+            SharedOptions.scopes(
                 \.scopes,
-                Codec<[String]>.list(of: .text(Scopes.rule), max: 50).orNull,
-                "Scopes",
                 """
                 The scopes that the login dialog asks for, openid among them. null: those of the preset, or openid, \
                 email and profile.
@@ -161,8 +152,8 @@ extension OpenIDOptions: ProviderOptions {
                 login by an access token always does.
                 """
             ),
-            KeptGrantOptions.keepTokens(\.keepTokens),
-            KeptGrantOptions.refreshHours(\.refreshHours),
+            SharedOptions.keepTokens(\.keepTokens),
+            SharedOptions.refreshHours(\.refreshHours),
             Field(
                 "endSessionsWhenRevoked",
                 \.endSessionsWhenRevoked,
@@ -210,6 +201,6 @@ extension OpenIDOptions: ProviderOptions {
             ),
         ]
     ) { options, place, problems in
-        KeptGrantOptions.check(keepTokens: options.keepTokens, options.refreshHours, at: place, &problems)
+        SharedOptions.check(keepTokens: options.keepTokens, options.refreshHours, at: place, &problems)
     }
 }

@@ -1,7 +1,7 @@
-import AuthorizationServers
+package import AuthorizationServers
 package import Description
 import Domain
-import Encodings
+package import Encodings
 import Providers
 import SignedTokens
 
@@ -39,127 +39,91 @@ package struct OpenIDPreset: PresetDocument {
     /// Whether the service can log users in by the issuer's dialog.
     var dialog = true
     /// How the issuer shows for which client an access token was issued; nil for token introspection.
-    var tokenCheck: TokenClientCheck?
+    package var tokenCheck: TokenClientCheck?
     /// The address where tokens are revoked, if the discovery document does not name it.
-    var revocation: TokenRevocation?
+    package var revocation: TokenRevocation?
     /// The domains of e-mail addresses for which the issuer is authoritative.
     var emailDomains: [String] = []
     /// The claim with the domain of the user's organization, for whose addresses the issuer is authoritative.
     var emailDomainClaim: String?
     /// The issuer of security events, if the events name another one than ID tokens.
     var eventIssuer: String?
-    /// What an operator does at the provider and here, step by step.
     package var setup: [String] = []
     /// Claims beside the standard ones, with a sample of each, as an object of JSON.
-    var sample = JSONObject()
+    package var sample = JSONObject()
 
     package init() {}
 
     /// Describes the document.
-    package static let description = ObjectDescription(
-        OpenIDPreset(),
-        unknown: "is not a member of a preset",
-        [
-            Field("name", \.name, .text(PresetName.rule), "Name", "The name of the preset.", isRequired: true),
-            text("title", \.title, ProviderTitle.rule, "The displayed name of the provider."),
-            text("issuer", \.issuer, IssuerRule.rule, "The issuer's URL."),
-            list("issuers", \.issuers, of: IssuerRule.written, "Further values of the claim iss."),
-            Field(
-                "algorithms",
-                \.algorithms,
-                Codec<[SignatureAlgorithm]>.list(of: .word, max: 5, repeated: "names an algorithm twice").orNull,
-                "Algorithms",
-                "The algorithms by which ID tokens may be signed."
-            ),
-            Field(
-                "subject",
-                \.subject,
-                Codec<SubjectClaims>.word.orNull,
-                "Subject",
-                "The claims that identify a user."
-            ),
-            Field(
-                "scopes",
-                \.scopes,
-                Codec<[String]>.list(of: .text(Scopes.rule), max: 50).orNull,
-                "Scopes",
-                "The scopes that the login dialog asks for."
-            ),
-            Field(
-                "authentication",
-                \.authentication,
-                Codec<ClientAuthentication>.word.orNull,
-                "Authentication",
-                "How clients authenticate. null: as the discovery document says."
-            ),
-            list("offlineScopes", \.offlineScopes, of: Scopes.rule, "Scopes that ask for a refresh token."),
-            Field("responseMode", \.responseMode, .word, "Answer of the dialog", "How the dialog answers."),
-            Field(
-                "namesFirstUser",
-                \.namesFirstUser,
-                .flag,
-                "Name in the first form",
-                "Whether the form of the first dialog has the user's name, as with Apple."
-            ),
-            Field(
-                "nativeCodes",
-                \.nativeCodes,
-                .flag,
-                "Codes of SDKs",
-                "Whether SDKs get codes without a redirect, as with Apple and Google."
-            ),
-            Field(
-                "offlineParameters",
-                \.offlineParameters,
-                Codec<[String]>.list(of: .text(parameter), max: 20).orNull,
-                "offlineParameters",
-                """
-                Parameters of a dialog that ask for a refresh token, such as access_type=offline. null: prompt=consent, \
-                with the scope offline_access.
-                """
-            ),
-            Field(
-                "dialog",
-                \.dialog,
-                .flag,
-                "Dialog",
-                "Whether the service can log users in by the issuer's dialog. LINE signs its ID tokens with the secret."
-            ),
-            Field(
-                "tokenCheck",
-                \.tokenCheck,
-                Codec<TokenClientCheck>.object(TokenClientCheck.description).orNull,
-                "Check of access tokens",
-                "How the issuer shows for which client an access token was issued. null: token introspection."
-            ),
-            Field(
-                "revocation",
-                \.revocation,
-                Codec<TokenRevocation>.object(TokenRevocation.description).orNull,
-                "Revocation",
-                "How tokens are revoked. null: as the discovery document says."
-            ),
-            list("emailDomains", \.emailDomains, of: EmailTrust.domain, "Domains whose addresses the issuer owns."),
-            text(
-                "emailDomainClaim",
-                \.emailDomainClaim,
-                MemberPath.rule,
-                "The claim with the domain of the user's organization, whose addresses the issuer owns."
-            ),
-            text("eventIssuer", \.eventIssuer, IssuerRule.written, "The claim iss of security events."),
-            PresetGuide.field(\.setup),
-            Field("sample", \.sample, .members, "Sample", "Claims beside the standard ones, each with a sample value."),
-        ]
-    )
+    package static let description = describe([
+        .text("issuer", \.issuer, IssuerRule.rule, "The issuer's URL."),
+        list("issuers", \.issuers, of: IssuerRule.written, "Further values of the claim iss."),
+        Field(
+            "algorithms",
+            \.algorithms,
+            Codec<[SignatureAlgorithm]>.list(of: .word, max: 5, repeated: "names an algorithm twice").orNull,
+            "Algorithms",
+            "The algorithms by which ID tokens may be signed."
+        ),
+        Field(
+            "subject",
+            \.subject,
+            Codec<SubjectClaims>.word.orNull,
+            "Subject",
+            "The claims that identify a user."
+        ),
+        SharedOptions.scopes(\.scopes, "The scopes that the login dialog asks for."),
+        Field(
+            "authentication",
+            \.authentication,
+            Codec<ClientAuthentication>.word.orNull,
+            "Authentication",
+            "How clients authenticate. null: as the discovery document says."
+        ),
+        list("offlineScopes", \.offlineScopes, of: Scopes.rule, "Scopes that ask for a refresh token."),
+        Field("responseMode", \.responseMode, .word, "Answer of the dialog", "How the dialog answers."),
+        Field(
+            "namesFirstUser",
+            \.namesFirstUser,
+            .flag,
+            "Name in the first form",
+            "Whether the form of the first dialog has the user's name, as with Apple."
+        ),
+        Field(
+            "nativeCodes",
+            \.nativeCodes,
+            .flag,
+            "Codes of SDKs",
+            "Whether SDKs get codes without a redirect, as with Apple and Google."
+        ),
+        Field(
+            "offlineParameters",
+            \.offlineParameters,
+            Codec<[String]>.list(of: .text(parameter), max: 20).orNull,
+            "offlineParameters",
+            """
+            Parameters of a dialog that ask for a refresh token, such as access_type=offline. null: prompt=consent, \
+            with the scope offline_access.
+            """
+        ),
+        Field(
+            "dialog",
+            \.dialog,
+            .flag,
+            "Dialog",
+            "Whether the service can log users in by the issuer's dialog. LINE signs its ID tokens with the secret."
+        ),
+        list("emailDomains", \.emailDomains, of: EmailTrust.domain, "Domains whose addresses the issuer owns."),
+        .text(
+            "emailDomainClaim",
+            \.emailDomainClaim,
+            MemberPath.rule,
+            "The claim with the domain of the user's organization, whose addresses the issuer owns."
+        ),
+        .text("eventIssuer", \.eventIssuer, IssuerRule.written, "The claim iss of security events."),
+    ])
 
-    private static func text(
-        _ name: String,
-        _ path: any WritableKeyPath<OpenIDPreset, String?> & Sendable,
-        _ rule: TextRule,
-        _ meaning: String
-    ) -> Field<OpenIDPreset> {
-        Field(name, path, Codec<String>.text(rule).orNull, name, meaning)
-    }
+    package static let shipped = Presets<OpenIDPreset>(shipped: PackageResources.presets_json)
 
     private static func list(
         _ name: String,
@@ -174,27 +138,11 @@ package struct OpenIDPreset: PresetDocument {
         "must be a parameter with its value, like access_type=offline",
         pattern: "^[a-z_]{1,64}=[A-Za-z0-9_.-]{1,64}$",
         example: "access_type=offline"
-    ) { text in
-        let parts = text.split(separator: "=", omittingEmptySubsequences: false)
-        return parts.count == 2
-            && parts.allSatisfy { part in
-                (1...64).contains(part.utf8.count)
-                    && part.utf8.allSatisfy { $0.isASCIIAlphanumeric || $0.isOne(of: "_.-") }
-            }
-    }
+    ) { text in text.isJoined(2...2, by: "=") { $0.isASCIIAlphanumeric || $0.isOne(of: "_.-") } }
 }
 
 /// How a dialog returns its answer (OAuth 2.0 Multiple Response Types, Form Post Response Mode).
 package enum ResponseMode: String, Sendable, CaseIterable {
     case query
     case form = "form_post"
-}
-
-extension Presets<OpenIDPreset> {
-    /// The presets that the service ships, in the order of docs/providers/README.md.
-    static var shipped: Presets { ShippedPresets.all }
-}
-
-private enum ShippedPresets {
-    static let all = Presets<OpenIDPreset>(shipped: PackageResources.presets_json)
 }

@@ -19,7 +19,7 @@ struct OpenIDOptionsTests {
         key: Secret? = nil
     ) throws -> OpenIDSettings? {
         let options = try options(members)
-        let preset = options.preset.flatMap { presets.named($0) }
+        let preset = try options.preset.map { try presets.named($0) }
         return OpenIDSettings(options, preset: preset, name: ProviderName(known: "staff"), privateKey: key)
     }
 
@@ -83,6 +83,13 @@ struct OpenIDOptionsTests {
             (#"[{"name": "a", "issuer": "http://a.example.com"}]"#, "/0/issuer"),
             (#"[{"name": "a", "algorithms": ["none"]}]"#, "/0/algorithms"),
             (#"[{"name": "a", "tokenCheck": {"form": "query"}}]"#, "/0/tokenCheck/url"),
+            (#"[{"name": "a", "revocation": {"form": "form", "url": "a"}}]"#, "/0/revocation/url"),
+            (#"[{"name": "a", "title": ""}]"#, "/0/title"), (#"[{"name": "a", "setup": [""]}]"#, "/0/setup/0"),
+            (#"[{"name": "a", "sample": []}]"#, "/0/sample"),
+            (#"[{"name": "a", "offlineParameters": ["prompt"]}]"#, "/0/offlineParameters/0"),
+            (#"[{"name": "a", "offlineParameters": ["a=b=c"]}]"#, "/0/offlineParameters/0"),
+            (#"[{"name": "a", "emailDomains": ["example"]}]"#, "/0/emailDomains/0"),
+            (#"[{"name": "a", "emailDomains": ["example..com"]}]"#, "/0/emailDomains/0"),
         ]
     )
     func refusedPresets(_ text: String, _ problem: String) throws {
@@ -91,6 +98,15 @@ struct OpenIDOptionsTests {
             _ = try Presets<OpenIDPreset>.shipped.adding(document)
         } throws: { error in
             "\(error)".contains(problem)
+        }
+    }
+
+    @Test("a preset that nobody knows is refused at its option, with the names of the known ones")
+    func unknownPreset() throws {
+        #expect {
+            _ = try OpenIDPreset.shipped.named("gogle", at: JSONPointer() / "providers")
+        } throws: { error in
+            "\(error)".hasPrefix("/providers/preset: is none of google, apple")
         }
     }
 
