@@ -80,8 +80,7 @@ struct OperatorProblem: NumberedErrorTable {
             .registrationDisabled, .newUsersClosed, .invitationRequired, .invitationInvalid, .notOwnRecord,
             .reauthenticationRequired, .secondFactorRequired, .secondFactorEnrolmentRequired, .guestInvalid,
             .linkInvalid, .accountExists, .roleAssignmentForbidden, .objectLoginForbidden, .serverKeyRequired,
-            .tokensOff,
-            .idempotencyKeyReused, .internal:
+            .tokensOff, .refreshTokenReplaced, .idempotencyKeyReused, .internal:
             (8000, .internalServerError)
         }
     }

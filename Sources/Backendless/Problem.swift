@@ -97,6 +97,7 @@ struct Problem: NumberedErrorTable {
         case .lastLoginMethod: (8171, .conflict)
         case .accountExists: (8173, .conflict)
         case .tokensOff: (8172, .badRequest)
+        case .refreshTokenReplaced: (8174, .conflict)
         case .conflict: (8204, .conflict)
         case .rateLimited: (999, .tooManyRequests)
         // Only operators get these reasons. For a client, they are an internal error.

@@ -51,6 +51,7 @@ package struct Failure: Error, Sendable {
         case queryTooLarge = "query_too_large"
         case storedValueUnreadable = "stored_value_unreadable"
         case sessionInvalid = "session_invalid"
+        case refreshTokenReplaced = "refresh_token_replaced"
         case accountDisabled = "account_disabled"
         case loginInvalid = "login_invalid"
         case alreadyLoggedIn = "already_logged_in"

@@ -17,7 +17,7 @@ struct GoogleError: ErrorTable {
         case .operatorTokenInvalid: .unauthorized
         case .operatorForbidden: .forbidden
         // Administration's clients repeat a request after 503.
-        case .storeUnavailable, .overloaded: .serviceUnavailable
+        case .storeUnavailable, .overloaded, .refreshTokenReplaced: .serviceUnavailable
         default: .badRequest
         }
     }
@@ -43,7 +43,8 @@ struct GoogleError: ErrorTable {
     /// Returns the message; nil for a temporary failure.
     ///
     /// While a page loads, the SDK for the web logs the user out for each error with a message. Without a message, the
-    /// SDK reports `network-request-failed`, and the user stays.
+    /// SDK reports `network-request-failed`, and the user stays. A replaced refresh token counts as temporary, since the
+    /// page then reads the newest one from its storage.
     private static func message(of failure: Failure, _ generic: String?) -> String? {
         switch generic {
         case "UNAVAILABLE", "INTERNAL": return nil
@@ -60,7 +61,7 @@ struct GoogleError: ErrorTable {
         switch reason {
         case .unknownApplication: "INVALID_ARGUMENT"
         case .notFound, .methodNotAllowed, .notOffered, .tableUnknown: "NOT_FOUND"
-        case .storeUnavailable, .overloaded: "UNAVAILABLE"
+        case .storeUnavailable, .overloaded, .refreshTokenReplaced: "UNAVAILABLE"
         case .internal, .storedValueUnreadable: "INTERNAL"
         case .operatorTokenInvalid: "UNAUTHENTICATED"
         case .operatorForbidden: "PERMISSION_DENIED"

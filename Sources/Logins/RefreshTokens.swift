@@ -71,8 +71,9 @@ package struct RefreshTokens: Sendable {
     ///   - text: The token that the client sent.
     ///   - loaded: The application of the session.
     /// - Returns: The token that replaces it, and the session.
-    /// - Throws: `credential_invalid` for a text that is no refresh token; `overloaded` for the first use of a replaced
-    ///   token; `session_invalid` if the session has ended; `account_disabled`; `store_unavailable` and similar errors.
+    /// - Throws: `credential_invalid` for a text that is no refresh token; `refresh_token_replaced` for the first use of
+    ///   a replaced token; `session_invalid` if the session has ended; `account_disabled`; `store_unavailable` and
+    ///   similar errors.
     package func refresh(
         _ text: String,
         in loaded: LoadedApplication
@@ -100,7 +101,7 @@ package struct RefreshTokens: Sendable {
             throw .sessionInvalid
         case .stale:
             throw Failure(
-                .overloaded,
+                .refreshTokenReplaced,
                 "This refresh token has been replaced. Use the newest one.",
                 cause: "a refresh token was used again, for the first time"
             )

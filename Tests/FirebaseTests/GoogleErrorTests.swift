@@ -40,6 +40,13 @@ struct GoogleErrorTests {
         }
     }
 
+    @Test("a replaced refresh token is a temporary failure: the page stays, and reads the newest token")
+    func replacedToken() throws {
+        let failure = Failure(.refreshTokenReplaced, "text")
+        #expect(GoogleError().status(of: failure.reason) == .serviceUnavailable)
+        #expect(try error(failure) == error(Failure(.overloaded, "text")))
+    }
+
     @Test("a failure has the name of its call, and the members of errors[] are texts")
     func named() throws {
         let failure = Failure(.notFound, "text").named("INVALID_PROVIDER_ID", for: .notFound)

@@ -79,6 +79,7 @@ private let problems: [String: (code: Int64, status: Int)] = [
     "identity_taken": (8170, 409), "account_exists": (8173, 409),
     "last_login_method": (8171, 409),
     "tokens_off": (8172, 400),
+    "refresh_token_replaced": (8174, 409),
     "operator_token_invalid": (8200, 401),
     "operator_forbidden": (8201, 403),
     "precondition_required": (8202, 428),

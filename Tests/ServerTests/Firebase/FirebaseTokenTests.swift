@@ -116,6 +116,12 @@ struct FirebaseTokenTests {
         // A page that was frozen gets no token, and stays: the error has no name. Then it reads the newest token.
         let stale = try await client.refresh(first.refreshToken)
         #expect(stale.status == 503 && FirebaseClient.error(stale) == nil, "\(stale.text)")
+        #expect(stale.header("Retry-After") == "1" && stale.text.contains("UNAVAILABLE"), "\(stale.text)")
+        // The log has the true reason, and no overload.
+        try await eventually("a line about the old copy") {
+            let lines = deployment.service.process.standardOutput.split(separator: "\n")
+            return lines.contains { JSON.object(String($0))?["reason"]?.string == "refresh_token_replaced" }
+        }
         let third = try await refreshed(second.refreshToken)
         for _ in 0..<2 { #expect(try await client.refresh(first.refreshToken).status == 503) }
         _ = try await client.lookUp(third)
