@@ -412,7 +412,8 @@ package struct UseCases: Sendable {
             revoker: revoker,
             log: log,
             limits: limits,
-            clock: clock
+            clock: clock,
+            random: random
         )
         collection = UserCollection(
             store: store,

@@ -149,7 +149,8 @@ struct GoldenStatementTests {
             login: "",
             tokenHash: [],
             previousTokenHash: nil,
-            finish: isShown ? .init(factor: shown, once: once) : nil
+            once: isShown ? once : nil,
+            factor: isShown ? shown : nil
         )
         try compare(session.text(of: application), with: isShown ? "password-finishing" : "password-secondFactor")
     }

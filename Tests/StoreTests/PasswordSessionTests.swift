@@ -32,14 +32,16 @@ struct PasswordSessionTests {
         hash: EncryptedSecret = hash,
         login: String = "ann@example.com",
         token: [UInt8] = Tenant.randomHash(),
-        previous: [UInt8]? = nil
+        previous: [UInt8]? = nil,
+        once: SingleUse? = nil
     ) -> SessionOpening {
         SessionOpening(
             user: user,
             grounds: .password(hash),
             login: login,
             tokenHash: token,
-            previousTokenHash: previous
+            previousTokenHash: previous,
+            once: once
         )
     }
 
@@ -129,6 +131,26 @@ struct PasswordSessionTests {
             )
             for _ in 1...3 { _ = try await tenant.login(writing: nil, to: "nick", .always, hash: again) }
             #expect(try await tenant.count("sessions") == "1000")
+        }
+    }
+
+    @Test("a mailed link opens one, or asks for a second factor once", arguments: [false, true])
+    func link(needsFactor: Bool) async throws {
+        try await lend { tenant, user in
+            var application = tenant.application
+            if needsFactor { application.settings.secondFactor.demand = .required }
+            let link = Tenant.randomHash()
+            var refusals: [Failure.Reason?] = []
+            for _ in 1...2 {
+                let owner = Tenant.randomHash()
+                let once = SingleUse(hash: link, issuedAt: 0, seconds: 3600, owner: owner, nonceHash: nil)
+                do throws(Failure) {
+                    _ = try await tenant.store.openSession(session(user, once: once), of: application).get()
+                    refusals.append(nil)
+                } catch { refusals.append(error.reason) }
+            }
+            #expect(refusals == [needsFactor ? .secondFactorEnrolmentRequired : nil, .linkInvalid])
+            #expect(try await tenant.count("sessions") == (needsFactor ? "1" : "2"))
         }
     }
 

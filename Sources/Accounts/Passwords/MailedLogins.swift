@@ -29,6 +29,7 @@ package struct MailedLogins: Sendable {
     let log: LoginLog
     let limits: Limits
     let clock: WallClock
+    let random: RandomSource
 
     /// A request with the code of a mailed link.
     package struct Request: Sendable {
@@ -120,6 +121,11 @@ package struct MailedLogins: Sendable {
 
     /// Logs a user in, and uses up the link.
     ///
+    /// The statement that opens the session uses up the link. So of simultaneous uses one opens a session, and a failure
+    /// of the service before that leaves the link valid. But an account that is new, or that the reader has just got, has
+    /// a password younger than the link, which `requireLatest` refuses. If its session cannot be opened, the user needs
+    /// another link.
+    ///
     /// Somebody else may have made an account with an unconfirmed address. Such an account loses its password, its
     /// identities and its sessions (T-32). If it has a second factor, it loses nothing, and the user must present the
     /// factor.
@@ -137,20 +143,14 @@ package struct MailedLogins: Sendable {
         return try await log.telling(of: .login(request.email), by: .password, in: loaded, logger) {
             () throws(Failure) in
             let login = try login(of: request, in: loaded.application)
-            let known = try await store.user(ofLogin: login.key, in: loaded.application)
-            if known == nil { try await registrations.requireAdmission(to: loaded.application) }
-            try await use(request, in: loaded.application)
-            if let user = known { try await requireLatest(request, of: user, in: loaded.application) }
-            guard let user = known else {
-                let user = try await registrations.register(
-                    readerOf: login,
-                    from: request.source,
-                    in: loaded,
-                    deadline: deadline
-                )
+            try await requireUnused(request, in: loaded)
+            guard let user = try await store.user(ofLogin: login.key, in: loaded.application) else {
+                try await registrations.requireAdmission(to: loaded.application)
+                let user = try await register(login, by: request, in: loaded, deadline: deadline)
                 let signedIn = try await openSession(of: user, by: request, in: loaded, deadline: deadline)
                 return LoginResult(user: signedIn.user, token: signedIn.token, created: true)
             }
+            try await requireLatest(request, of: user, in: loaded.application)
             if !user.emailVerified { try await takeOver(user, login, in: loaded, deadline: deadline) }
             return try await openSession(of: user, by: request, in: loaded, deadline: deadline)
         }
@@ -176,7 +176,7 @@ package struct MailedLogins: Sendable {
         guard user.status != .guest else {
             return try await log.telling(of: .login(request.email), by: .password, in: loaded, logger) {
                 () throws(Failure) in
-                try await use(request, in: loaded.application)
+                try await requireUnused(request, in: loaded)
                 let user = try await registrations.register(
                     readerOf: login,
                     guest: (user.objectID, session),
@@ -200,13 +200,15 @@ package struct MailedLogins: Sendable {
             ? try await notices.announcement(to: user, in: loaded) { link, days in
                 .emailChanged(link: link, days: days, name: user.name)
             } : nil
-        try await use(request, in: loaded.application)
         let unset = try await verifier.unset(
             login: login,
             of: user.objectID,
             in: loaded.application,
             deadline: deadline
         )
+        guard try await store.use(try once(request, in: loaded.application), of: loaded.application) else {
+            throw .linkInvalid
+        }
         _ = try await directory.withCurrent(loaded, until: deadline) { (loaded) throws(Failure) in
             try await store.update(
                 UserUpdate(
@@ -252,14 +254,42 @@ package struct MailedLogins: Sendable {
         }
     }
 
-    private func use(_ request: Request, in application: Application) async throws(Failure) {
-        let isFirst = try await store.use(
-            .credential,
+    /// Refuses a used link before anything is written for its reader.
+    ///
+    /// - Throws: `link_invalid`.
+    private func requireUnused(_ request: Request, in loaded: LoadedApplication) async throws(Failure) {
+        guard try await isCode(request.code, in: loaded) else { throw .linkInvalid }
+    }
+
+    /// Returns the link as the single-use value of a new attempt.
+    private func once(_ request: Request, in application: Application) throws(Failure) -> SingleUse {
+        guard let link = link(request.code, in: application) else { throw .linkInvalid }
+        return SingleUse(
             hash: LoginLink.hash(request.code),
+            issuedAt: StoreMoment(seconds: link.issued),
             seconds: LoginLink.seconds,
-            of: application
+            owner: random.bytes(16),
+            nonceHash: nil
         )
-        guard isFirst else { throw .linkInvalid }
+    }
+
+    private func register(
+        _ login: Login,
+        by request: Request,
+        in loaded: LoadedApplication,
+        deadline: ContinuousClock.Instant
+    ) async throws(Failure) -> User {
+        do throws(Failure) {
+            return try await registrations.register(
+                readerOf: login,
+                from: request.source,
+                in: loaded,
+                deadline: deadline
+            )
+        } catch {
+            // A simultaneous use of the link, or a registration, came first. The link is older than that account.
+            throw error.reason == .loginTakenByOther ? .linkInvalid : error
+        }
     }
 
     private func takeOver(
@@ -302,6 +332,7 @@ package struct MailedLogins: Sendable {
         return try await passwordLogins.openSession(
             by: .mailedLink(stored),
             stored,
+            once: try once(request, in: loaded.application),
             client: request.client,
             previousSession: nil,
             in: loaded,

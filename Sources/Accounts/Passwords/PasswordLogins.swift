@@ -144,16 +144,18 @@ package struct PasswordLogins: Sendable {
     /// - Parameters:
     ///   - firstFactor: The factor that the user has presented.
     ///   - stored: The user's stored password. If the stored password has changed meanwhile, no session is opened.
+    ///   - once: The mailed link, which the login uses up; nil for a password.
     ///   - client: The client.
     ///   - previousSession: The client's present session.
     ///   - loaded: The application.
     ///   - deadline: The deadline of the request.
     /// - Returns: The user and the session.
-    /// - Throws: `login_invalid` if the password has changed; `account_disabled`, `email_unconfirmed`,
-    ///   `second_factor_required`, `second_factor_enrolment_required`.
+    /// - Throws: `login_invalid` if the password has changed; `link_invalid` for a used link; `account_disabled`,
+    ///   `email_unconfirmed`, `second_factor_required`, `second_factor_enrolment_required`.
     func openSession(
         by firstFactor: FirstFactor,
         _ stored: StoredPassword,
+        once: SingleUse? = nil,
         client: LoginClient,
         previousSession: SessionKey?,
         in loaded: LoadedApplication,
@@ -166,7 +168,8 @@ package struct PasswordLogins: Sendable {
             login: stored.login,
             tokenHash: token.key.hash,
             previousTokenHash: previousSession?.hash,
-            deviceHash: client.deviceHash
+            deviceHash: client.deviceHash,
+            once: once
         )
         let began = ContinuousClock.now
         let opened: User?

@@ -358,7 +358,8 @@ package final class SecondFactor: Sendable {
                 login: shown.id.description,
                 tokenHash: token.key.hash,
                 previousTokenHash: pending.previousSession?.hash,
-                finish: .init(factor: proof, once: once)
+                once: once,
+                factor: proof
             )
             let signedIn = try await open(opening, token: token, in: loaded)
             return FinishedLogin(signedIn: signedIn, trustedDevice: nil, recoveryCodes: [])
@@ -383,7 +384,8 @@ package final class SecondFactor: Sendable {
                 login: password.login,
                 tokenHash: token.key.hash,
                 previousTokenHash: pending.previousSession?.hash,
-                finish: .init(factor: proof, once: once)
+                once: once,
+                factor: proof
             )
             return try await open(opening, token: token, in: loaded)
         case .provider(let verified, let joining):

@@ -27,18 +27,10 @@ package struct SessionOpening: Sendable {
     package let previousTokenHash: [UInt8]?
     /// SHA-256 of the token that the client sent to be recognized as a trusted device.
     package let deviceHash: [UInt8]?
-    /// The second factor that completes a pending login, and the single-use value of that login; nil for a new login.
-    package let finish: Finish?
-
-    package struct Finish: Sendable {
-        let factor: FactorProof
-        let once: SingleUse
-
-        package init(factor: FactorProof, once: SingleUse) {
-            self.factor = factor
-            self.once = once
-        }
-    }
+    /// The mailed link or the pending login that the statement uses up; nil for neither.
+    package let once: SingleUse?
+    /// The second factor that completes a pending login; nil for a new login.
+    package let factor: FactorProof?
 
     package init(
         user: ObjectID,
@@ -47,7 +39,8 @@ package struct SessionOpening: Sendable {
         tokenHash: [UInt8],
         previousTokenHash: [UInt8]?,
         deviceHash: [UInt8]? = nil,
-        finish: Finish? = nil
+        once: SingleUse? = nil,
+        factor: FactorProof? = nil
     ) {
         self.user = user
         self.grounds = grounds
@@ -55,7 +48,8 @@ package struct SessionOpening: Sendable {
         self.tokenHash = tokenHash
         self.previousTokenHash = previousTokenHash
         self.deviceHash = deviceHash
-        self.finish = finish
+        self.once = once
+        self.factor = factor
     }
 }
 
@@ -69,9 +63,10 @@ extension Store {
     ///   - opening: The session to open.
     ///   - application: The application of the user.
     /// - Returns: The user; nil when the hash is no longer the stored one, or the user no longer exists.
-    /// - Throws: `account_disabled`, `email_unconfirmed`, `already_logged_in`, `too_many_sessions`,
-    ///   `second_factor_required`, `second_factor_enrolment_required`, `pending_login_invalid`, `store_unavailable`
-    ///   and similar failures.
+    /// - Throws: `link_invalid` for a used link; `account_disabled`, `email_unconfirmed`, `already_logged_in`,
+    ///   `too_many_sessions`, `second_factor_required`, `second_factor_enrolment_required`, `pending_login_invalid`,
+    ///   `store_unavailable` and similar failures. A link is used up also if the login is refused, but not if the
+    ///   database fails.
     package func openSession(
         _ opening: SessionOpening,
         of application: Application
@@ -81,14 +76,15 @@ extension Store {
         return try await current(application) {
             let result = try await tables(of: application).query(statement, near: application.affinity)
             guard var row = result.first else { return nil }
-            let (status, demand) = (try row.next(String.self), try row.next(String?.self))
+            let (status, refusal) = (try row.next(String.self), try row.next(String?.self))
             if !row.isNullNext { return try columns.user(in: &row) }
+            if refusal == LoginStatement.Refusal.replayed.rawValue { throw Failure.linkInvalid }
             switch UserStatus(rawValue: status) {
             case .emailConfirmationPending: throw Self.emailUnconfirmed
             case .disabled, nil: throw Self.accountDisabled
             case .enabled, .guest: break
             }
-            if let demand = demand.flatMap(FactorDemand.init) { throw demand.failure }
+            if let demand = refusal.flatMap(FactorDemand.init) { throw demand.failure }
             throw application.settings.excessLogin
         }
     }
@@ -118,16 +114,18 @@ private struct SessionOpeningText {
         let schema: SQL<SessionOpening> = "\(identifier: application.schema)"
         self.schema = schema
         ending = SessionEnding(application: application, opened: Self.tokenHash, previous: Self.previous)
-        let once = opening.finish == nil ? nil : SingleUseStep(schema: schema, kind: .pendingLogin) { $0.finish?.once }
-        self.once = once
+        once =
+            opening.once == nil
+            ? nil
+            : SingleUseStep(schema: schema, kind: opening.factor == nil ? .credential : .pendingLogin, once: \.once)
         let user: SQL<SessionOpening> = "(select verified.object_id from verified)"
         factor =
-            if let finish = opening.finish {
+            if let proof = opening.factor {
                 FactorStep(
                     finishing: application,
-                    by: finish.factor.kind,
+                    by: proof.kind,
                     user: user,
-                    proof: { $0.finish?.factor },
+                    proof: \.factor,
                     opened: Self.tokenHash,
                     isFresh: SingleUseStep<SessionOpening>.isFresh
                 )
@@ -149,12 +147,18 @@ private struct SessionOpeningText {
             conditions.append("(select room.room from room)")
         }
         if let once { conditions.append(once.isFirst) }
-        var refusal: SQL<SessionOpening> = "null::text"
+        var refusals: [SQL<SessionOpening>] = []
+        // A used link does not even ask for a second factor.
+        if let once, once.kind == .credential {
+            refusals.append("when not \(once.isFirst) then \(literal: LoginStatement.Refusal.replayed.rawValue)")
+        }
         if let factor {
             expressions.append(factor.expressions(if: conditions))
             conditions = factor.requirements(beside: conditions)
-            refusal = "case \(factor.refusal) end"
+            refusals.append(factor.refusal)
         }
+        let refusal: SQL<SessionOpening> =
+            refusals.isEmpty ? "null::text" : "case \(refusals.joined(separator: "\n")) end"
         expressions += [verified(if: conditions), session, ending.expressions]
         if let consequences = factor?.consequences { expressions.append(consequences) }
         return """

@@ -177,6 +177,35 @@ struct FirebaseActionTests {
         )
     }
 
+    @Test("of simultaneous uses of a link one logs in, and a link stays valid if the database does not write the login")
+    func used() async throws {
+        let email = address
+        let wish = #""email": "\#(email)", "continueUrl": "http://localhost/""#
+        let call = "accounts:signInWithEmailLink"
+        for isNew in [true, false] {
+            let code = try await code("EMAIL_SIGNIN", to: email, wish)
+            let request = #"{"email": "\#(email)", "oobCode": "\#(code)"}"#
+            if !isNew {
+                try await deployment.database.psql(
+                    """
+                    create function demo.refuse() returns trigger language plpgsql as
+                        $$ begin raise exception 'the disk is full' using errcode = '53100'; end $$;
+                    create trigger refuse before insert on demo.sessions for each row execute function demo.refuse()
+                    """
+                )
+                let refused = try await client.send(call, request)
+                try await deployment.database.psql("drop function demo.refuse() cascade")
+                #expect(refused.status == 503, "\(refused.text)")
+            }
+            let replies = try await atOnce(4) { _ in try await client.send(call, request) }
+            #expect(replies.count { $0.status == 200 } == 1, "new: \(isNew)")
+            for reply in replies where reply.status != 200 {
+                #expect(FirebaseClient.error(reply) == "INVALID_OOB_CODE", "\(reply.text)")
+            }
+        }
+        #expect(try await deployment.value("select count(*) from demo.users where email = '\(email)'") == "1")
+    }
+
     @Test("T-32: an account that somebody planted at an address is the reader's alone, by the first link")
     func planted() async throws {
         let email = address
