@@ -55,7 +55,7 @@ package struct LoginWriter: Sendable {
         let mapped = try plan.mapping.apply(to: login.result.profile, grantedScopes: login.result.verified.scopes)
         stage.end()
         let began = ContinuousClock.now
-        let refreshToken = attempt.request.opensRefreshFamily ? RefreshToken(by: random) : nil
+        let refreshToken = attempt.request.client.usesRefreshTokens ? RefreshToken(by: random) : nil
         let opened = WrittenSession(key: session.key, refreshToken: refreshToken)
         let written: StatementOutcome<WrittenLogin>
         do throws(Failure) {
@@ -92,9 +92,7 @@ package struct LoginWriter: Sendable {
                 missingPermissions: mapped.missingPermissions,
                 omissions: mapped.omissions,
                 verified: login.result.verified,
-                refreshed: refreshToken.flatMap { token in
-                    facts.map { RefreshedSession(refreshToken: token.text, facts: $0) }
-                }
+                refreshed: RefreshedSession(refreshToken, facts)
             )
         }
     }

@@ -42,10 +42,6 @@ package final class LoginRequest: Sendable {
     package let invitation: InvitationToken?
     /// What happens if no user has the identity.
     package let ifUnknown: UnknownIdentity
-    /// Whether the client continues its session by refresh tokens, so that the login opens a family of them.
-    ///
-    /// Such a client sends no `Idempotency-Key`: the repeated login would open another family.
-    package let opensRefreshFamily: Bool
 
     package init(
         provider: ProviderName,
@@ -57,8 +53,7 @@ package final class LoginRequest: Sendable {
         idempotencyKey: IdempotencyKey? = nil,
         guest: GuestClaim? = nil,
         invitation: InvitationToken? = nil,
-        ifUnknown: UnknownIdentity = .asConfigured,
-        opensRefreshFamily: Bool = false
+        ifUnknown: UnknownIdentity = .asConfigured
     ) {
         self.provider = provider
         self.credential = credential
@@ -70,7 +65,6 @@ package final class LoginRequest: Sendable {
         self.guest = guest
         self.invitation = invitation
         self.ifUnknown = ifUnknown
-        self.opensRefreshFamily = opensRefreshFamily
     }
 }
 
@@ -138,7 +132,7 @@ package final class LoginResult: Sendable {
     package let omissions: [Omission]
     /// The user as the provider described them; nil after a login without a provider.
     package let verified: VerifiedIdentity?
-    /// The session with its first refresh token, if the request asked for one and the login has opened the family.
+    /// The session with its first refresh token, if the login has opened a family of them.
     package let refreshed: RefreshedSession?
 
     package convenience init(
@@ -146,7 +140,8 @@ package final class LoginResult: Sendable {
         token: SessionToken,
         created: Bool,
         missingPermissions: [String] = [],
-        omissions: [Omission] = []
+        omissions: [Omission] = [],
+        refreshed: RefreshedSession? = nil
     ) {
         self.init(
             user: user,
@@ -157,7 +152,7 @@ package final class LoginResult: Sendable {
             missingPermissions: missingPermissions,
             omissions: omissions,
             verified: nil,
-            refreshed: nil
+            refreshed: refreshed
         )
     }
 

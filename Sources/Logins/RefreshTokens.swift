@@ -18,6 +18,12 @@ package final class RefreshedSession: Sendable {
         self.refreshToken = refreshToken
         self.facts = facts
     }
+
+    /// Creates the session that a login has opened; nil if the login has opened no family of refresh tokens.
+    package convenience init?(_ first: RefreshToken?, _ facts: SessionFacts?) {
+        guard let first, let facts else { return nil }
+        self.init(refreshToken: first.text, facts: facts)
+    }
 }
 
 /// Lets clients continue a session by refresh tokens: each use replaces the token.
@@ -71,8 +77,8 @@ package struct RefreshTokens: Sendable {
     ///   - text: The token that the client sent.
     ///   - loaded: The application of the session.
     /// - Returns: The token that replaces it, and the session.
-    /// - Throws: `credential_invalid` for a text that is no refresh token; `refresh_token_replaced` for the first use of
-    ///   a replaced token; `session_invalid` if the session has ended; `account_disabled`; `store_unavailable` and
+    /// - Throws: `credential_invalid` for a text that is no refresh token; `refresh_token_replaced` for the first use
+    ///   of a replaced token; `session_invalid` if the session has ended; `account_disabled`; `store_unavailable` and
     ///   similar errors.
     package func refresh(
         _ text: String,
@@ -118,7 +124,7 @@ package struct RefreshTokens: Sendable {
 }
 
 /// A refresh token: the id of its family, and a secret that changes with each use.
-struct RefreshToken {
+package struct RefreshToken: Sendable {
     static let familyBytes = 16
 
     let family: [UInt8]
@@ -127,7 +133,7 @@ struct RefreshToken {
     init(family: [UInt8], secret: [UInt8]) { (self.family, self.secret) = (family, secret) }
 
     /// Makes the first token of a family.
-    init(by random: RandomSource) {
+    package init(by random: RandomSource) {
         self.init(random.bytes(Self.familyBytes + 32))
     }
 
@@ -143,7 +149,7 @@ struct RefreshToken {
 
     var text: Secret { Secret(Base64URL.encode(family + secret)) }
 
-    var stored: NewRefreshSecret { NewRefreshSecret(family: family, hash: Array(SHA256.hash(data: secret))) }
+    package var stored: NewRefreshSecret { NewRefreshSecret(family: family, hash: Array(SHA256.hash(data: secret))) }
 
     /// Returns the token that replaces this one.
     ///

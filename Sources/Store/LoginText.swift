@@ -10,6 +10,7 @@ struct LoginText {
     private let once: SingleUseStep<LoginWrite>
     private let factor: FactorStep<LoginWrite>?
     private let ending: SessionEnding<LoginWrite>
+    private let family: RefreshFamilyStep<LoginWrite>?
     private let columns: String
     private let writes: PropertyWrites<LoginWrite>
     private let schema: SQL<LoginWrite>
@@ -46,6 +47,8 @@ struct LoginText {
                 nil
             }
         ending = SessionEnding(application: application, opened: .tokenHash, previous: .previousTokenHash)
+        family =
+            form.opensRefreshFamily ? RefreshFamilyStep(application: application, secret: \.refreshToken) : nil
         columns = UserColumns(application: application).list(of: "u")
         schema = "\(identifier: application.schema)"
         writes = PropertyWrites(
@@ -64,7 +67,7 @@ struct LoginText {
         if let factor { expressions.append(factor.expressions(if: conditions)) }
         expressions += [identity, created, changed, verified, session, ending.expressions]
         if let consequences = factor?.consequences { expressions.append(consequences) }
-        if form.opensRefreshFamily { expressions.append(family) }
+        if let family { expressions.append(family.expression) }
         var refusals = isOnce ? onceRefusals : []
         if form.refusesUnknown { refusals.append("when not exists (select from known) then \(Self.word(.unknown))") }
         refusals.append(
@@ -85,15 +88,9 @@ struct LoginText {
                     when person.object_id is not null then null
                     \(refusals.joined(separator: "\n"))
                 end as refusal,
-                person.*, \(form.opensRefreshFamily ? facts : "")previous.ended
-            from (select) one left join person on true left join previous on true\(
-                form.opensRefreshFamily ? " left join session s on true" : "")
+                person.*\(family?.columns ?? ""), previous.ended
+            from (select) one left join person on true left join previous on true\(family?.join ?? "")
             """
-    }
-
-    /// The facts about the session and its user.
-    private var facts: SQL<LoginWrite> {
-        "\(unsafeRaw: SessionFacts.list(of: form.application, user: "person.object_id")), "
     }
 
     private var provider: ProviderName { form.provider }
@@ -305,20 +302,9 @@ struct LoginText {
                     \(.providerSession)\(values)
                 from person
                 on conflict (token_hash) do update set proved = now()\(again) where s.object_id = excluded.object_id\(
-                    form.opensRefreshFamily ? returned : "")
+                    family?.returning ?? "")
             )
             """
-    }
-
-    private var returned: SQL<LoginWrite> { "\nreturning \(unsafeRaw: SessionFacts.sessionColumns)" }
-
-    private var family: SQL<LoginWrite> {
-        """
-        family as (
-            insert into \(schema).refresh_tokens (family, session, current)
-            select \(.family), session.token_hash, \(.refreshSecret) from session
-        )
-        """
     }
 }
 
@@ -420,10 +406,6 @@ extension Parameter<LoginWrite> {
     fileprivate static var tokenExpires: Self {
         Self("token_expires", as: "timestamptz") { .moment($0.token?.expiresAt) }
     }
-
-    // A family of refresh tokens.
-    fileprivate static var family: Self { Self("family", as: "bytea", of: \.refreshToken?.family) }
-    fileprivate static var refreshSecret: Self { Self("refresh_secret", as: "bytea", of: \.refreshToken?.hash) }
 
     // A single-use credential.
     fileprivate static var nonceHash: Self { Self("nonce_hash", as: "bytea", of: \.once?.nonceHash) }

@@ -50,7 +50,7 @@ struct AdoptionTests {
                 tokenHash: Tenant.randomHash(),
                 of: tenant.application
             ).get()
-            #expect(guest.status == .guest)
+            #expect(guest.user.status == .guest)
         }
     }
 

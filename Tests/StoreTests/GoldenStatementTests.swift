@@ -169,6 +169,20 @@ struct GoldenStatementTests {
         try compare(text, with: wasAsked ? "password-session" : "mailed-session")
     }
 
+    @Test("of a login by a mailed link, which opens a family of refresh tokens")
+    func link() throws {
+        let session = SessionOpening(
+            user: ObjectID(UUID()),
+            grounds: .password(EncryptedSecret(bytes: [], keyID: "")),
+            login: "",
+            tokenHash: [],
+            previousTokenHash: nil,
+            once: SingleUse(hash: [], issuedAt: 0, seconds: 0, owner: [], nonceHash: nil),
+            refreshToken: NewRefreshSecret(family: [], hash: [])
+        )
+        try compare(session.text(of: try Self.application()), with: "link-refreshFamily")
+    }
+
     private func compare<Input>(_ text: SQL<Input>, with name: String) throws {
         let parameters = StatementTemplate(text).parameters.enumerated().map { "$\($0 + 1) \($1)" }
         let shown = "-- \(parameters.joined(separator: ", "))\n\(text)\n"

@@ -159,7 +159,7 @@ struct StaleStatisticsTests {
             ),
             of: application
         ).get()
-        #expect(opened?.objectID == user)
+        #expect(opened?.user.objectID == user)
         #expect(try await store.password(ofLogin: address, in: application)?.objectID == user)
         #expect(try await store.user(ofLogin: address, in: application)?.objectID == user)
         let name = try #require(application.login(address))

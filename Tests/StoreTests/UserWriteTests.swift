@@ -176,7 +176,7 @@ struct UserWriteTests {
         try await Tenant.lend { tenant in
             let (id, hash) = (ObjectID(UUID()), Tenant.randomHash())
             let guest = try await tenant.store.makeGuest(id, tokenHash: hash, of: tenant.application).get()
-            #expect(guest.status == .guest && guest.lastLogin != nil)
+            #expect(guest.user.status == .guest && guest.user.lastLogin != nil)
             let outcomes = await withTaskGroup(of: Failure.Reason?.self) { group in
                 for login in ["ann@example.com", "bea@example.com"] {
                     let write = RegistrationWrite(

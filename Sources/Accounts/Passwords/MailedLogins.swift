@@ -121,10 +121,10 @@ package struct MailedLogins: Sendable {
 
     /// Logs a user in, and uses up the link.
     ///
-    /// The statement that opens the session uses up the link. So of simultaneous uses one opens a session, and a failure
-    /// of the service before that leaves the link valid. But an account that is new, or that the reader has just got, has
-    /// a password younger than the link, which `requireLatest` refuses. If its session cannot be opened, the user needs
-    /// another link.
+    /// The statement that opens the session uses up the link. So of simultaneous uses one opens a session, and a
+    /// failure of the service before that leaves the link valid. But an account that is new, or that the reader has
+    /// just got, has a password younger than the link, which `requireLatest` refuses. If its session cannot be opened,
+    /// the user needs another link.
     ///
     /// Somebody else may have made an account with an unconfirmed address. Such an account loses its password, its
     /// identities and its sessions (T-32). If it has a second factor, it loses nothing, and the user must present the
@@ -148,7 +148,12 @@ package struct MailedLogins: Sendable {
                 try await registrations.requireAdmission(to: loaded.application)
                 let user = try await register(login, by: request, in: loaded, deadline: deadline)
                 let signedIn = try await openSession(of: user, by: request, in: loaded, deadline: deadline)
-                return LoginResult(user: signedIn.user, token: signedIn.token, created: true)
+                return LoginResult(
+                    user: signedIn.user,
+                    token: signedIn.token,
+                    created: true,
+                    refreshed: signedIn.refreshed
+                )
             }
             try await requireLatest(request, of: user, in: loaded.application)
             if !user.emailVerified { try await takeOver(user, login, in: loaded, deadline: deadline) }

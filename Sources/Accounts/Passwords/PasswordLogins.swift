@@ -162,6 +162,7 @@ package struct PasswordLogins: Sendable {
         deadline: ContinuousClock.Instant
     ) async throws(Failure) -> LoginResult {
         let token = random.sessionToken()
+        let refreshToken = client.usesRefreshTokens ? RefreshToken(by: random) : nil
         let opening = SessionOpening(
             user: stored.objectID,
             grounds: .password(stored.hash),
@@ -169,10 +170,11 @@ package struct PasswordLogins: Sendable {
             tokenHash: token.key.hash,
             previousTokenHash: previousSession?.hash,
             deviceHash: client.deviceHash,
-            once: once
+            once: once,
+            refreshToken: refreshToken?.stored
         )
         let began = ContinuousClock.now
-        let opened: User?
+        let opened: OpenedSession?
         do throws(Failure) {
             opened = try await directory.withCurrent(loaded, until: deadline) { (loaded) throws(Failure) in
                 try await admission.write(of: loaded.application) {
@@ -190,7 +192,12 @@ package struct PasswordLogins: Sendable {
                 in: loaded
             )
         }
-        guard let user = opened else { throw Failure.loginInvalid }
-        return LoginResult(user: user, token: token, created: false)
+        guard let opened else { throw Failure.loginInvalid }
+        return LoginResult(
+            user: opened.user,
+            token: token,
+            created: false,
+            refreshed: RefreshedSession(refreshToken, opened.facts)
+        )
     }
 }

@@ -21,6 +21,7 @@ package struct BackendLogins: Sendable {
     ///   - uid: The uid of the user, 1 to 128 bytes.
     ///   - claims: The claims of the session's tokens, as JSON text; nil for none.
     ///   - server: The backend whose token was verified.
+    ///   - client: The client.
     ///   - loaded: The application.
     ///   - logger: The logger of the request.
     /// - Returns: The user and the session.
@@ -29,6 +30,7 @@ package struct BackendLogins: Sendable {
         uid: String,
         claims: String?,
         by server: ServerCaller,
+        client: LoginClient,
         to loaded: LoadedApplication,
         logger: Logger
     ) async throws(Failure) -> LoginResult {
@@ -40,6 +42,7 @@ package struct BackendLogins: Sendable {
             on: .serverToken(claims: claims),
             isNew: isNew,
             previousSession: nil,
+            usesRefreshTokens: client.usesRefreshTokens,
             to: loaded,
             logger: logger
         )

@@ -165,10 +165,18 @@ package struct Registrations: Sendable {
 
     /// Creates a guest and opens a session, which is the guest's only login method.
     ///
+    /// - Parameters:
+    ///   - invitation: The invitation that the guest presents.
+    ///   - usesRefreshTokens: Whether the client continues the session by refresh tokens.
+    ///   - source: The source of the request.
+    ///   - loaded: The application.
+    ///   - logger: The logger of the request.
+    /// - Returns: The guest and the session.
     /// - Throws: `new_users_closed`, `invitation_required`, `invitation_invalid`, `registration_disabled`;
     ///   `property_missing` if a guest would lack a required property.
     package func registerGuest(
         invitation: InvitationToken? = nil,
+        usesRefreshTokens: Bool = false,
         from source: RequestSource,
         in loaded: LoadedApplication,
         logger: Logger
@@ -176,19 +184,26 @@ package struct Registrations: Sendable {
         try await log.telling(of: "guest", by: .guest, in: loaded, logger, signedIn: \.self) { () throws(Failure) in
             try loaded.application.requireRegistration()
             let token = random.sessionToken()
+            let refreshToken = usesRefreshTokens ? RefreshToken(by: random) : nil
             let guest = try await counted(from: source, of: loaded.application) { () throws(Failure) in
                 try await directory.withCurrent(loaded, until: .now + limits.login) { (loaded) throws(Failure) in
                     try await admission.write(of: loaded.application) { () throws(Failure) in
                         try await store.makeGuest(
                             random.objectID(),
                             tokenHash: token.key.hash,
+                            refreshToken: refreshToken?.stored,
                             invitedBy: loaded.application.invitationClaim(invitation),
                             of: loaded.application
                         )
                     }
                 }
             }
-            return LoginResult(user: guest, token: token, created: true)
+            return LoginResult(
+                user: guest.user,
+                token: token,
+                created: true,
+                refreshed: RefreshedSession(refreshToken, guest.facts)
+            )
         }
     }
 

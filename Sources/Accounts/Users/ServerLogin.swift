@@ -48,6 +48,7 @@ package struct ServerLogin: Sendable {
     ///   - grounds: What the server has presented.
     ///   - isNew: Whether the user was created for this login.
     ///   - previousSession: The client's previous session, which ends if it is the user's.
+    ///   - usesRefreshTokens: Whether the client continues the session by refresh tokens.
     ///   - loaded: The application.
     ///   - logger: The logger of the request.
     /// - Returns: The user and the session.
@@ -59,6 +60,7 @@ package struct ServerLogin: Sendable {
         on grounds: SessionOpening.Grounds,
         isNew: Bool,
         previousSession: SessionKey?,
+        usesRefreshTokens: Bool = false,
         to loaded: LoadedApplication,
         logger: Logger
     ) async throws(Failure) -> LoginResult {
@@ -73,22 +75,29 @@ package struct ServerLogin: Sendable {
             }
             guard let id else { throw .noSuchUser }
             let token = random.sessionToken()
+            let refreshToken = usesRefreshTokens ? RefreshToken(by: random) : nil
             return try await directory.withCurrent(loaded, until: .now + limits.login) { (loaded) throws(Failure) in
                 let opening = SessionOpening(
                     user: id,
                     grounds: grounds,
                     login: id.description,
                     tokenHash: token.key.hash,
-                    previousTokenHash: previousSession?.hash
+                    previousTokenHash: previousSession?.hash,
+                    refreshToken: refreshToken?.stored
                 )
                 let opened = try await admission.write(of: loaded.application) {
                     () throws(Failure) in
                     try await store.openSession(opening, of: loaded.application)
                 }
                 if case .done(nil) = opened { throw try await store.noSuchUser(id, of: loaded.application) }
-                return try opened.map { user throws(Failure) in
-                    guard let user else { throw .noSuchUser }
-                    return LoginResult(user: user, token: token, created: isNew)
+                return try opened.map { opened throws(Failure) in
+                    guard let opened else { throw .noSuchUser }
+                    return LoginResult(
+                        user: opened.user,
+                        token: token,
+                        created: isNew,
+                        refreshed: RefreshedSession(refreshToken, opened.facts)
+                    )
                 }
             }
         }

@@ -22,6 +22,7 @@ struct CustomTokenRoutes {
                 uid: token.uid,
                 claims: token.claims,
                 by: ServerCaller(account: token.account, source: context.peer.text),
+                client: context.refreshingClient,
                 to: application.loaded,
                 logger: context.logger
             )

@@ -67,6 +67,7 @@ struct SignInRoutes {
         let kind = "SignupNewUserResponse"
         guard fields.has("email") || fields.has("password") else {
             let guest = try await registrations.registerGuest(
+                usesRefreshTokens: true,
                 from: context.source,
                 in: application.loaded,
                 logger: context.logger
@@ -148,7 +149,7 @@ struct SignInRoutes {
                 login: fields.email,
                 password: fields.password,
                 previousSession: nil,
-                client: context.client(trustedDevice: nil),
+                client: context.refreshingClient,
                 source: context.source
             ),
             to: application.loaded,
@@ -164,7 +165,7 @@ struct SignInRoutes {
     ) async throws(Failure) -> LoginResult {
         try await passwordLogins.logIn(
             registered,
-            client: context.client(trustedDevice: nil),
+            client: context.refreshingClient,
             previousSession: session,
             to: application.loaded,
             logger: context.logger
@@ -185,7 +186,8 @@ struct SignInRoutes {
         let request = MailedLogins.Request(
             code: code,
             email: email,
-            client: context.client(trustedDevice: nil),
+            // A link returns the session alone, also that of a former guest.
+            client: fields.has("idToken") ? context.client(trustedDevice: nil) : context.refreshingClient,
             source: context.source
         )
         guard !fields.has("idToken") else {
@@ -291,4 +293,9 @@ struct SignInRoutes {
         json.append(pair)
         return .google(json)
     }
+}
+
+extension APIContext {
+    /// The client of a login, which continues its session by refresh tokens.
+    var refreshingClient: LoginClient { client(trustedDevice: nil, usesRefreshTokens: true) }
 }

@@ -115,20 +115,18 @@ struct ProviderSignIn {
     /// Returns the login, or the link, that the call asks for.
     ///
     /// - Parameters:
-    ///   - ifUnknown: What a login does if no user has the identity; nil for a link.
+    ///   - ifUnknown: What a login does if no user has the identity.
     ///   - context: The context of the request.
     /// - Returns: The request.
-    func request(_ ifUnknown: UnknownIdentity? = nil, by context: APIContext) -> LoginRequest {
+    func request(_ ifUnknown: UnknownIdentity = .asConfigured, by context: APIContext) -> LoginRequest {
         LoginRequest(
             provider: provider,
             credential: credential,
             mapping: nil,
             appID: nil,
             previousSession: nil,
-            client: context.client(trustedDevice: nil),
-            ifUnknown: ifUnknown ?? .asConfigured,
-            // A link opens no session.
-            opensRefreshFamily: ifUnknown != nil
+            client: context.refreshingClient,
+            ifUnknown: ifUnknown
         )
     }
 

@@ -13,10 +13,15 @@ package struct LoginClient: Sendable {
     package let keyLabel: String?
     /// The token that shows that the user trusts the device.
     package let trustedDevice: Secret?
+    /// Whether the client continues its session by refresh tokens, so that a login opens a family of them.
+    ///
+    /// Such a client sends no `Idempotency-Key`: the repeated login would open another family.
+    package let usesRefreshTokens: Bool
 
-    package init(keyLabel: String?, trustedDevice: Secret?) {
+    package init(keyLabel: String?, trustedDevice: Secret?, usesRefreshTokens: Bool = false) {
         self.keyLabel = keyLabel
         self.trustedDevice = trustedDevice
+        self.usesRefreshTokens = usesRefreshTokens
     }
 
     /// The SHA-256 of the token in `trustedDevice`.

@@ -410,14 +410,14 @@ package final class SecondFactor: Sendable {
         token: SessionToken,
         in loaded: LoadedApplication
     ) async throws(Failure) -> LoginResult {
-        let user = try await directory.withCurrent(loaded, until: .now + limits.login) { (loaded) throws(Failure) in
+        let opened = try await directory.withCurrent(loaded, until: .now + limits.login) { (loaded) throws(Failure) in
             try await admission.write(of: loaded.application) {
                 () throws(Failure) in
                 try await store.openSession(opening, of: loaded.application)
             }
         }
-        guard let user else { throw .pendingInvalid }
-        return LoginResult(user: user, token: token, created: false)
+        guard let opened else { throw .pendingInvalid }
+        return LoginResult(user: opened.user, token: token, created: false)
     }
 
     /// Calls `body`, which finishes a login with the second factor, and reports the outcome of the login.

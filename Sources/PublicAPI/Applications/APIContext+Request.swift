@@ -15,8 +15,12 @@ extension APIContext {
     package var limitedSource: LimitedSource? { apiKey?.isServer == true ? nil : peer.limitedSource }
 
     /// Returns the client that sent a login: the label of its API key, and its trusted device.
-    package func client(trustedDevice: String?) -> LoginClient {
-        LoginClient(keyLabel: apiKey?.label, trustedDevice: trustedDevice.map(Secret.init))
+    package func client(trustedDevice: String?, usesRefreshTokens: Bool = false) -> LoginClient {
+        LoginClient(
+            keyLabel: apiKey?.label,
+            trustedDevice: trustedDevice.map(Secret.init),
+            usesRefreshTokens: usesRefreshTokens
+        )
     }
 
     /// Returns the provider that the path names.

@@ -31,6 +31,8 @@ package struct SessionOpening: Sendable {
     package let once: SingleUse?
     /// The second factor that completes a pending login; nil for a new login.
     package let factor: FactorProof?
+    /// The first secret of the session's refresh tokens; nil if the client uses no refresh tokens.
+    package let refreshToken: NewRefreshSecret?
 
     package init(
         user: ObjectID,
@@ -40,7 +42,8 @@ package struct SessionOpening: Sendable {
         previousTokenHash: [UInt8]?,
         deviceHash: [UInt8]? = nil,
         once: SingleUse? = nil,
-        factor: FactorProof? = nil
+        factor: FactorProof? = nil,
+        refreshToken: NewRefreshSecret? = nil
     ) {
         self.user = user
         self.grounds = grounds
@@ -50,6 +53,22 @@ package struct SessionOpening: Sendable {
         self.deviceHash = deviceHash
         self.once = once
         self.factor = factor
+        self.refreshToken = refreshToken
+    }
+}
+
+/// A session that a login without a provider has opened.
+package struct OpenedSession: Sendable {
+    package internal(set) var user: User
+    /// The session, if the statement has opened a family of refresh tokens.
+    package internal(set) var facts: SessionFacts?
+}
+
+extension OpenedSession {
+    /// Reads the columns of the user, and after them those of `RefreshFamilyStep` if there are any.
+    init(_ row: inout Row, by columns: UserColumns, withFacts hasFacts: Bool) throws(PostgresError) {
+        user = try columns.user(in: &row)
+        facts = hasFacts ? try SessionFacts(&row, of: user) : nil
     }
 }
 
@@ -62,7 +81,8 @@ extension Store {
     /// - Parameters:
     ///   - opening: The session to open.
     ///   - application: The application of the user.
-    /// - Returns: The user; nil when the hash is no longer the stored one, or the user no longer exists.
+    /// - Returns: The user and the session; nil when the hash is no longer the stored one, or the user no longer
+    ///   exists.
     /// - Throws: `link_invalid` for a used link; `account_disabled`, `email_unconfirmed`, `already_logged_in`,
     ///   `too_many_sessions`, `second_factor_required`, `second_factor_enrolment_required`, `pending_login_invalid`,
     ///   `store_unavailable` and similar failures. A link is used up also if the login is refused, but not if the
@@ -70,14 +90,16 @@ extension Store {
     package func openSession(
         _ opening: SessionOpening,
         of application: Application
-    ) async throws(Failure) -> StatementOutcome<User?> {
+    ) async throws(Failure) -> StatementOutcome<OpenedSession?> {
         let columns = UserColumns(application: application)
         let statement = StatementTemplate(opening.text(of: application)).filled(with: opening)
         return try await current(application) {
             let result = try await tables(of: application).query(statement, near: application.affinity)
             guard var row = result.first else { return nil }
             let (status, refusal) = (try row.next(String.self), try row.next(String?.self))
-            if !row.isNullNext { return try columns.user(in: &row) }
+            if !row.isNullNext {
+                return try OpenedSession(&row, by: columns, withFacts: opening.refreshToken != nil)
+            }
             if refusal == LoginStatement.Refusal.replayed.rawValue { throw Failure.linkInvalid }
             switch UserStatus(rawValue: status) {
             case .emailConfirmationPending: throw Self.emailUnconfirmed
@@ -106,6 +128,7 @@ private struct SessionOpeningText {
     private let ending: SessionEnding<SessionOpening>
     private let factor: FactorStep<SessionOpening>?
     private let once: SingleUseStep<SessionOpening>?
+    private let family: RefreshFamilyStep<SessionOpening>?
 
     init(of opening: SessionOpening, columns: UserColumns, application: Application) {
         grounds = opening.grounds
@@ -118,6 +141,8 @@ private struct SessionOpeningText {
             opening.once == nil
             ? nil
             : SingleUseStep(schema: schema, kind: opening.factor == nil ? .credential : .pendingLogin, once: \.once)
+        family =
+            opening.refreshToken == nil ? nil : RefreshFamilyStep(application: application, secret: \.refreshToken)
         let user: SQL<SessionOpening> = "(select verified.object_id from verified)"
         factor =
             if let proof = opening.factor {
@@ -161,10 +186,11 @@ private struct SessionOpeningText {
             refusals.isEmpty ? "null::text" : "case \(refusals.joined(separator: "\n")) end"
         expressions += [verified(if: conditions), session, ending.expressions]
         if let consequences = factor?.consequences { expressions.append(consequences) }
+        if let family { expressions.append(family.expression) }
         return """
             with \(expressions.joined(separator: ", "))
-            select verified.user_status, \(refusal) as refusal, person.*, previous.ended
-            from verified left join person on true left join previous on true
+            select verified.user_status, \(refusal) as refusal, person.*\(family?.columns ?? ""), previous.ended
+            from verified left join person on true left join previous on true\(family?.join ?? "")
             """
     }
 
@@ -214,7 +240,7 @@ private struct SessionOpeningText {
                     \(Self.tokenHash), object_id, now() + make_interval(secs => \(seconds)),
                     \(literal: grounds.provider), '', \(Self.login), \(grounds.proved)\(values)
                 from person
-                \(again)
+                \(again)\(family?.returning ?? "")
             )
             """
     }

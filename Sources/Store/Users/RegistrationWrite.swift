@@ -204,39 +204,56 @@ extension Store {
     /// - Parameters:
     ///   - id: The id of the new guest.
     ///   - tokenHash: SHA-256 of the session's token.
+    ///   - refreshToken: The first secret of the session's refresh tokens; nil if the client uses no refresh tokens.
     ///   - claim: The invitation that the guest presents; nil if invitations do not matter.
     ///   - application: The application of the guest.
-    /// - Returns: The guest.
+    /// - Returns: The guest and the session.
     /// - Throws: `invitation_required`, `invitation_invalid`, `property_missing` where a guest would lack a required
     ///   property, and similar failures.
     package func makeGuest(
         _ id: ObjectID,
         tokenHash: [UInt8],
+        refreshToken: NewRefreshSecret? = nil,
         invitedBy claim: InvitationClaim? = nil,
         of application: Application
-    ) async throws(Failure) -> StatementOutcome<User> {
+    ) async throws(Failure) -> StatementOutcome<OpenedSession> {
         let columns = UserColumns(application: application)
+        let family = refreshToken.map { secret in RefreshFamilyStep<Void>(application: application) { secret } }
+        func part(_ text: SQL<Void>?) -> Statement { text?.bound(to: ()) ?? "" }
         let insertion: Statement = """
             with session as (
-                insert into \(identifier: application.schema).sessions (token_hash, object_id, expires)
+                insert into \(identifier: application.schema).sessions as s (token_hash, object_id, expires)
                 values (\(tokenHash), \(id.uuid),
                     now() + make_interval(secs => \(application.settings.sessionAbsoluteSeconds)))
-            )
-            insert into \(identifier: application.schema).users as u
-                (object_id, user_status, social_account, last_login)
-            values (\(id.uuid), \(UserStatus.guest.rawValue), \(Self.ownAccount), now())
-            returning \(unsafeRaw: columns.list(of: "u"))
+                \(part(family?.returning))
+            ), person as (
+                insert into \(identifier: application.schema).users as u
+                    (object_id, user_status, social_account, last_login)
+                values (\(id.uuid), \(UserStatus.guest.rawValue), \(Self.ownAccount), now())
+                returning \(unsafeRaw: columns.list(of: "u"))
+            )\(part(family.map { ", \($0.expression)" }))
+            select person.*\(part(family?.columns)) from person\(part(family?.join))
             """
-        let guest =
-            application.asksForInvitation(claim)
-            ? try await current(application, explain: { await userWriteFailure(of: $0, in: application) }) {
-                try await tables(of: application).withTransaction { connection -> User? in
-                    let held = try await connection.requireInvitation(claim, to: application)
-                    guard let user = try await connection.query(insertion).first(by: columns.user) else { return nil }
-                    guard let held, let claim else { return user }
-                    return try await accept(held, of: claim, by: user, in: application, connection)
-                }
-            } : try await onlyUser(by: insertion, columns, of: application)
+        @Sendable func opened(by result: ResultSet) throws(PostgresError) -> OpenedSession? {
+            try result.first { (row) throws(PostgresError) in
+                try OpenedSession(&row, by: columns, withFacts: refreshToken != nil)
+            }
+        }
+        let guest = try await current(application, explain: { await userWriteFailure(of: $0, in: application) }) {
+            guard application.asksForInvitation(claim) else {
+                return try opened(
+                    by: try await tables(of: application).query(insertion, near: application.affinity)
+                )
+            }
+            return try await tables(of: application).withTransaction { connection -> OpenedSession? in
+                let held = try await connection.requireInvitation(claim, to: application)
+                guard var guest = try opened(by: try await connection.query(insertion)) else { return nil }
+                guard let held, let claim else { return guest }
+                guest.user = try await accept(held, of: claim, by: guest.user, in: application, connection)
+                guest.facts?.account.user = guest.user
+                return guest
+            }
+        }
         return try guest.map { guest throws(Failure) in
             guard let guest else { throw Failure(.internal, "The guest could not be created.") }
             return guest

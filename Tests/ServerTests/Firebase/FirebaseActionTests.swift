@@ -165,6 +165,11 @@ struct FirebaseActionTests {
         #expect(first.claims["email_verified"]?.bool == true)
         #expect(first.claims["firebase"]?.object?["sign_in_provider"]?.string == "password")
         #expect(try await client.lookUp(first)["localId"] == first["localId"])
+        let opened = """
+            select count(*) from demo.sessions s join demo.refresh_tokens r on r.session = s.token_hash
+            where s.object_id = '\(first["localId"]?.string ?? "")' and r.rotated = s.created
+            """
+        #expect(try await deployment.value(opened) == "1", "one statement opens the session and its refresh tokens")
         try await client.expect("INVALID_OOB_CODE", of: call, request)
         let second = try await self.code("EMAIL_SIGNIN", to: email, wish)
         let again = try await client.call(call, #"{"email": "\#(email)", "oobCode": "\#(second)"}"#)

@@ -211,6 +211,11 @@ struct FirebaseAdminTests {
         client.isFormer = isFormer
         let first = try await client.call("accounts:signInWithCustomToken", #"{"token": "\#(token)"}"#)
         #expect(first["isNewUser"]?.bool == true)
+        let opened = """
+            select count(*) from demo.refresh_tokens r join demo.sessions s on s.token_hash = r.session
+            join demo.firebase_users f using (object_id) where f.uid = '\(uid)' and r.rotated = s.created
+            """
+        #expect(try await deployment.value(opened) == "1", "one statement opens the session and its refresh tokens")
         #expect(first["kind"]?.string == "identitytoolkit#VerifyCustomTokenResponse")
         #expect(first.claims["sub"]?.string == uid && first.claims["plan"]?.string == "gold")
         #expect(first.claims["firebase"]?.object?["sign_in_provider"]?.string == "custom")

@@ -88,6 +88,19 @@ struct FirebaseTokenTests {
         _ = try await client.lookUp(third)
     }
 
+    @Test("a login by a password, a sign-up and a new guest get the refresh token from the statement of their session")
+    func oneStatement() async throws {
+        let (signedUp, body) = try await account()
+        _ = try await client.call("accounts:signInWithPassword", body)
+        for (user, sessions) in [(signedUp, "2"), (try await client.guest(), "1")] {
+            let opened = """
+                select count(*) from demo.sessions s join demo.refresh_tokens r on r.session = s.token_hash
+                where s.object_id = '\(user["localId"]?.string ?? "")' and r.rotated = s.created
+                """
+            #expect(try await deployment.value(opened) == sessions)
+        }
+    }
+
     @Test("two ID tokens of one second differ, so the SDK takes the refresh token beside the second one")
     func unique() async throws {
         let (first, _) = try await account()
