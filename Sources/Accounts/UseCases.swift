@@ -468,7 +468,6 @@ package struct UseCases: Sendable {
         backendAccounts = BackendAccounts(
             store: store,
             accountUpdate: accountUpdate,
-            roles: roles,
             notices: notices,
             revoker: revoker,
             banKey: banKey

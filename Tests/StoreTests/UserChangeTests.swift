@@ -123,6 +123,66 @@ struct PeopleChangeTests {
         }
     }
 
+    @Test("an identity is given once, as old as its person; nobody gets a second one, another's or a banned one")
+    func linking() async throws {
+        try await Tenant.lend { tenant in
+            func change(_ subject: String) throws -> UserChange {
+                let key = try Tenant.key(subject)
+                return .link(key, banHash: Tenant.hash(key))
+            }
+            let id = try await tenant.insertUser()
+            let stranger = try await tenant.insertUser()
+            try await tenant.database.psql("update \(Tenant.users) set created = now() - interval '1 day'")
+            for _ in 1...2 {
+                let person = try #require(try await tenant.change(id, change("1")))
+                #expect(person.identities.map(\.subject) == ["1"])
+                #expect(person.identities.first?.created == person.user.created)
+            }
+            let details = #"{"to": {"appId": "42", "subject": "1", "provider": "facebook"}}"#
+            #expect(try await tenant.audit() == [["user.link", id.description, details]])
+            _ = try await tenant.ban("3")
+            func expect(_ reason: Failure.Reason, of subject: String, for id: ObjectID) async throws {
+                let failure = await #expect(throws: Failure.self) { try await tenant.change(id, change(subject)) }
+                #expect(failure?.reason == reason, "\(subject): \(failure?.message ?? "")")
+            }
+            try await expect(.identityTaken, of: "1", for: stranger)
+            try await expect(.conflict, of: "2", for: id)
+            try await expect(.conflict, of: "3", for: stranger)
+            try await tenant.database.psql("update \(Tenant.users) set user_status = 'GUEST'")
+            try await expect(.conflict, of: "2", for: stranger)
+            #expect(try await tenant.database.psql("select subject from \(Tenant.schema).identities") == [["1"]])
+        }
+    }
+
+    @Test("of several changes each one sees the former ones; if one is refused, none is made")
+    func several() async throws {
+        struct Refusal: Error {}
+        try await Tenant.lend { tenant in
+            let id = try await tenant.login("1", writing: nil, to: "nick", .always).user.objectID
+            try await tenant.link(subject: "2", to: id)
+            @Sendable func unlink(_ subject: String) -> UserChange {
+                .unlink(provider: "facebook", app: "42", subject: subject)
+            }
+            func change(_ plans: (@Sendable (StoredUser) throws -> UserChange?)...) async throws -> ChangedUser {
+                try await tenant.store.change(id, of: tenant.application, by: Tenant.actor, plans: plans)
+            }
+            await #expect(throws: Refusal.self) { try await change({ _ in unlink("1") }, { _ in throw Refusal() }) }
+            #expect(try await tenant.audit().isEmpty)
+            let changed = try await change(
+                { _ in unlink("1") },
+                { $0.identities.count == 1 ? .setStatus(.disabled) : nil },
+                { $0.user.status == .disabled ? unlink("2") : nil },
+                { _ in unlink("2") }
+            )
+            #expect(changed.isRecorded && changed.stored?.identities.isEmpty == true)
+            #expect(
+                try await tenant.audit().compactMap { $0.first ?? nil } == [
+                    "user.unlink", "user.disable", "user.unlink",
+                ]
+            )
+        }
+    }
+
     @Test("an identity is taken away, and its person's next login is a new user")
     func unlinking() async throws {
         try await Tenant.lend { tenant in

@@ -29,7 +29,6 @@ package struct AccountChange: Sendable {
 package struct BackendAccounts: Sendable {
     let store: Store
     let accountUpdate: AccountUpdate
-    let roles: Roles
     let notices: Notices
     let revoker: PermissionRevoker
     let banKey: BanKey
@@ -81,6 +80,15 @@ package struct BackendAccounts: Sendable {
         return found
     }
 
+    /// Returns users whom the backend has just created or changed, without those who were deleted since.
+    ///
+    /// No reading is recorded: the audit log has the entries of the writing.
+    ///
+    /// - Throws: `store_unavailable` and similar errors.
+    package func written(_ users: [ObjectID], in loaded: LoadedApplication) async throws(Failure) -> [AccountFacts] {
+        try await store.accounts(.ids(users), of: loaded.application)
+    }
+
     /// Returns the user with a uid.
     ///
     /// - Throws: `not_found`; `store_unavailable` and similar errors.
@@ -101,8 +109,11 @@ package struct BackendAccounts: Sendable {
 
     /// Changes an account.
     ///
-    /// The changes are made in this order: the record, identities, second factors, claims and confirmation of the
-    /// address, the status. Each is a transaction. If one fails, the later ones are not made.
+    /// The record is changed first, in a transaction of its own. Another transaction makes all other changes, in this
+    /// order: identities, second factors, claims and confirmation of the address, the status.
+    ///
+    /// The audit log has an entry for each change. Without any change, it records a reading, since the backend gets the
+    /// account in any case.
     ///
     /// - Parameters:
     ///   - id: The user.
@@ -112,7 +123,8 @@ package struct BackendAccounts: Sendable {
     ///   - loaded: The application.
     ///   - logger: The logger of the request.
     /// - Throws: `not_found`; `identity_taken` for the identity of another user; `conflict` for an identity that the
-    ///   user cannot get; the errors of a server's change of a record.
+    ///   user cannot get; `factor_not_offered` for a second factor that the user does not have; the errors of a
+    ///   server's change of a record.
     package func change(
         _ id: ObjectID,
         by change: AccountChange,
@@ -121,9 +133,9 @@ package struct BackendAccounts: Sendable {
         in loaded: LoadedApplication,
         logger: Logger
     ) async throws(Failure) {
-        let before = try await store.existingUser(id, of: loaded.application)
         // Every refusal that needs nothing but the former state comes before the first write.
-        let removed = try change.keptFactors.map { (kept) throws(Failure) in try before.factors(besides: kept) } ?? []
+        let plans = try await plans(of: change, for: id, in: loaded)
+        var isRecorded = false
         if !change.record.properties.members.isEmpty || change.record.password != nil {
             _ = try await accountUpdate.update(
                 id,
@@ -134,68 +146,55 @@ package struct BackendAccounts: Sendable {
                 in: loaded,
                 logger: logger
             )
+            isRecorded = true
         }
-        if let identity = change.linked { try await link(identity, to: id, by: server, in: loaded) }
-        for method in before.loginMethods(of: change.unlinked) {
-            try await unlink(method, from: id, by: server, in: loaded)
+        if !plans.isEmpty {
+            let changed = try await store.changing(id, of: loaded.application, by: server, plans: plans)
+            _ = await revoker.revokePermissions(by: changed.tokens, formerlyOf: id, in: loaded, actor: server.actor)
+            isRecorded = isRecorded || changed.isRecorded
         }
-        try await remove(removed, of: before, by: server, in: loaded)
-        if !change.settings.isEmpty {
-            let settings = change.settings
-            _ = try await store.changing(id, of: loaded.application, by: server) { _ in .setAccount(settings) }
-        }
-        if let isDisabled = change.isDisabled {
-            try await roles.setStatus(isDisabled ? .disabled : .enabled, of: id, by: server, in: loaded)
-        }
+        if isRecorded { return }
+        try await store.recordReading(.read, of: id, in: loaded.application.id, by: server.actor)
     }
 
-    private func link(
-        _ identity: IdentityKey,
-        to user: ObjectID,
-        by server: ServerCaller,
-        in loaded: LoadedApplication
-    ) async throws(Failure) {
-        let outcome = try await store.link(
-            [IdentityPair(record: 1, line: 1, user: .id(user), identity: identity)],
-            besides: [],
-            in: loaded.application,
-            hashingBy: try await banKey.hasher(of: loaded.application.id)
-        )
-        if let refusal = outcome.refusals.first {
-            throw Failure(
-                refusal.reason == "identityTaken" ? .identityTaken : .conflict,
-                "The identity cannot be linked: \(refusal.message)."
-            )
-        }
-        guard outcome.existing.isEmpty else { return }
-        try await store.recordLink(of: identity, to: user, in: loaded.application, by: server.actor)
-    }
+    private typealias Plan = @Sendable (StoredUser) throws -> UserChange?
 
-    private func unlink(
-        _ method: StoredUser.Method,
-        from user: ObjectID,
-        by server: ServerCaller,
+    /// Returns the plans of all changes beyond the record.
+    ///
+    /// - Throws: `not_found`, `factor_not_offered`, `store_unavailable` and similar errors.
+    private func plans(
+        of change: AccountChange,
+        for user: ObjectID,
         in loaded: LoadedApplication
-    ) async throws(Failure) {
-        let changed = try await store.changing(user, of: loaded.application, by: server) { _ in
-            .unlink(provider: method.provider, app: method.app, subject: method.subject)
+    ) async throws(Failure) -> [Plan] {
+        let application = loaded.application
+        var plans: [Plan] = []
+        if let identity = change.linked {
+            let banHash = try await banKey.hasher(of: application.id)(identity)
+            plans.append { _ in .link(identity, banHash: banHash) }
         }
-        _ = await revoker.revokePermissions(by: changed.tokens, formerlyOf: user, in: loaded, actor: server.actor)
-    }
-
-    private func remove(
-        _ factors: [StoredUser.Factor],
-        of before: StoredUser,
-        by server: ServerCaller,
-        in loaded: LoadedApplication
-    ) async throws(Failure) {
-        for factor in factors where factor.kind.standsAlone {
-            let mail = Mail.factorRemoved(kind: factor.kind, link: nil, days: 0, name: before.user.name)
-            let told = try await notices.notices(of: mail, to: before.user, in: loaded)
-            _ = try await store.changing(before.user.objectID, of: loaded.application, by: server) { stored in
-                stored.factors.contains { $0.id == factor.id } ? .removeFactors(only: factor.id, telling: told) : nil
+        if !change.unlinked.isEmpty || change.keptFactors != nil {
+            let before = try await store.existingUser(user, of: application)
+            for method in before.loginMethods(of: change.unlinked) {
+                plans.append { _ in .unlink(provider: method.provider, app: method.app, subject: method.subject) }
+            }
+            for factor in try before.factors(besides: change.keptFactors) where factor.kind.standsAlone {
+                let mail = Mail.factorRemoved(kind: factor.kind, link: nil, days: 0, name: before.user.name)
+                let told = try await notices.notices(of: mail, to: before.user, in: loaded)
+                plans.append { stored in
+                    guard stored.factors.contains(where: { $0.id == factor.id }) else { return nil }
+                    return .removeFactors(only: factor.id, telling: told)
+                }
             }
         }
+        if !change.settings.isEmpty {
+            let settings = change.settings
+            plans.append { _ in .setAccount(settings) }
+        }
+        if let isDisabled = change.isDisabled {
+            plans.append { application.change(of: $0, to: isDisabled ? .disabled : .enabled) }
+        }
+        return plans
     }
 }
 
@@ -203,10 +202,12 @@ extension StoredUser {
     /// A login method, with the login name of a password as its subject.
     fileprivate typealias Method = (provider: String, app: String, subject: String)
 
-    /// Returns the second factors that a backend removes by naming those that the user keeps; no name removes all.
+    /// Returns the second factors that a backend removes by naming those that the user keeps: none for nil, all for an
+    /// empty list.
     ///
     /// - Throws: `factor_not_offered` for a factor that the user does not have.
-    fileprivate func factors(besides kept: [ObjectID]) throws(Failure) -> [StoredUser.Factor] {
+    fileprivate func factors(besides kept: [ObjectID]?) throws(Failure) -> [StoredUser.Factor] {
+        guard let kept else { return [] }
         let codes = factors.filter { [.totp, .sms].contains($0.kind) }
         guard kept.allSatisfy({ id in codes.contains { $0.id == id } }) else {
             throw Failure(
@@ -229,15 +230,15 @@ extension StoredUser {
 }
 
 extension Store {
-    /// Changes a user for a backend, as ``change(_:of:by:plan:)`` does.
+    /// Changes a user for a backend, as ``change(_:of:by:plans:)`` does.
     fileprivate func changing(
         _ id: ObjectID,
         of application: Application,
         by server: ServerCaller,
-        plan: @escaping @Sendable (StoredUser) -> UserChange?
+        plans: [@Sendable (StoredUser) throws -> UserChange?]
     ) async throws(Failure) -> ChangedUser {
         do {
-            return try await change(id, of: application, by: server.actor, plan: plan)
+            return try await change(id, of: application, by: server.actor, plans: plans)
         } catch let failure as Failure {
             throw failure
         } catch {

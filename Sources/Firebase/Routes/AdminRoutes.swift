@@ -218,7 +218,7 @@ final class AdminRoutes: Sendable {
 
     /// Returns the response with users as they are now.
     private func reply(_ kind: String, _ users: [ObjectID], _ backend: Backend) async throws(Failure) -> Response {
-        let found = try await accounts.accounts(.ids(users), by: backend.server, in: backend.application.loaded)
+        let found = try await accounts.written(users, in: backend.application.loaded)
         guard let details = found.first else { throw .google("USER_NOT_FOUND", "This user does not exist.") }
         let account = Account(details.facts, in: backend.application)
         var json = JSONObject(kind: kind)
@@ -257,14 +257,15 @@ final class AdminRoutes: Sendable {
         }
         let loaded = backend.application.loaded
         let users = try await accounts.users(ofUIDs: uids, in: loaded)
-        let found = try await accounts.accounts(.ids(Array(users.values)), by: backend.server, in: loaded)
-        let enabled = Set(found.filter { $0.user.status != .disabled }.map(\.user.objectID))
         let isForced = try fields.flag("force") == true
+        let found =
+            isForced ? [] : try await accounts.accounts(.ids(Array(users.values)), by: backend.server, in: loaded)
+        let enabled = Set(found.filter { $0.user.status != .disabled }.map(\.user.objectID))
         var errors: [JSONValue] = []
         for (index, uid) in uids.enumerated() {
             guard let user = FirebaseUID(uid).flatMap({ users[$0] }) else { continue }
             var message: String?
-            if !isForced, enabled.contains(user) {
+            if enabled.contains(user) {
                 message = "NOT_DISABLED : Disable the account before bulk deletion."
             } else {
                 do throws(Failure) {

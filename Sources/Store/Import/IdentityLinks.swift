@@ -108,26 +108,6 @@ extension Store {
         return try await body()
     }
 
-    /// Records in the audit log that an actor has given an identity to a user.
-    package func recordLink(
-        of identity: IdentityKey,
-        to user: ObjectID,
-        in application: Application,
-        by actor: ChangeAuthor
-    ) async throws(Failure) {
-        let record = AuditRecord(
-            "user.link",
-            of: user.description,
-            in: application.id,
-            to: .object([
-                "provider": .string(identity.provider.text), "appId": .string(identity.app.text),
-                "subject": .string(identity.subject.text),
-            ])
-        )
-        let tables = tables(of: application)
-        try await transaction(in: tables) { try await tables.record([record], by: actor, with: $0) }
-    }
-
     /// Records a step of an import of identities in the audit log.
     ///
     /// - Parameters:

@@ -12,6 +12,8 @@ package enum UserChange: Sendable {
     case setProperties(GivenProperties)
     case endSessions
     case endSession(id: String)
+    /// Gives the user an identity that no user has, and that is not banned by this hash.
+    case link(IdentityKey, banHash: [UInt8])
     /// Removes an identity that the user has, and revokes the sessions that it opened.
     case unlink(provider: String, app: String, subject: String)
     /// Removes one second factor, or all.
@@ -55,12 +57,25 @@ extension Store {
     ///     changed.
     /// - Returns: The user after the change, and the removed tokens.
     /// - Throws: `not_found` when there is no such user, `conflict` when rows of other tables forbid the erasure,
-    ///   `property_missing`, `constraint_violation` and similar failures when the table rejects a property's value.
+    ///   `identity_taken` and `conflict` for an identity that the user cannot get, `property_missing`,
+    ///   `constraint_violation` and similar failures when the table rejects a property's value.
     package func change(
         _ id: ObjectID,
         of application: Application,
         by actor: ChangeAuthor,
         plan: @escaping @Sendable (StoredUser) throws -> UserChange?
+    ) async throws -> ChangedUser {
+        try await change(id, of: application, by: actor, plans: [plan])
+    }
+
+    /// Makes several changes of a user in one transaction.
+    ///
+    /// Each plan gets the user as the former changes have left it. See ``change(_:of:by:plan:)``.
+    package func change(
+        _ id: ObjectID,
+        of application: Application,
+        by actor: ChangeAuthor,
+        plans: [@Sendable (StoredUser) throws -> UserChange?]
     ) async throws -> ChangedUser {
         let reader = UserReader(application: application)
         let work = UserChangeWork(id: id, application: application)
@@ -71,17 +86,27 @@ extension Store {
                     try await Answer(result: connection.query(reader.statement(for: id))).first(by: reader.stored)
                 }
                 _ = try await connection.query(work.lock)
-                guard let stored = try await current() else { throw Failure.noSuchUser }
-                let unchanged = ChangedUser(stored: stored, tokens: [], isRecorded: false)
-                guard let change = try plan(stored) else { return unchanged }
-                let tokens = try await work.tokens(lostBy: change, connection)
-                let former = try await connection.mergedUsers(into: [id], schema: application.schema)
-                guard let entry = try await work.carryOut(change, on: stored, connection) else { return unchanged }
-                let changed = ChangedUser(stored: try await current(), tokens: tokens, isRecorded: true)
-                if changed.stored == nil {
-                    try await tables.forgetLogins(of: [id] + former, in: application.id, with: connection)
+                guard let before = try await current() else { throw Failure.noSuchUser }
+                var changed = ChangedUser(stored: before, tokens: [], isRecorded: false)
+                var entries: [AuditRecord] = []
+                for plan in plans {
+                    guard let stored = changed.stored, let change = try plan(stored) else { continue }
+                    let tokens = try await work.tokens(lostBy: change, connection)
+                    let former =
+                        change.isErasure
+                        ? try await connection.mergedUsers(into: [id], schema: application.schema) : []
+                    guard let entry = try await work.carryOut(change, on: stored, connection) else { continue }
+                    changed = ChangedUser(
+                        stored: try await current(),
+                        tokens: changed.tokens + tokens,
+                        isRecorded: true
+                    )
+                    if changed.stored == nil {
+                        try await tables.forgetLogins(of: [id] + former, in: application.id, with: connection)
+                    }
+                    entries.append(entry)
                 }
-                try await tables.record([entry], by: actor, with: connection)
+                if !entries.isEmpty { try await tables.record(entries, by: actor, with: connection) }
                 return changed
             }
         } catch let error as PostgresError {
@@ -128,7 +153,8 @@ private struct UserChangeWork: Sendable {
         _ connection: PostgresConnection
     ) async throws(PostgresError) -> [KeptIdentity] {
         switch change {
-        case .setStatus, .setProperties, .endSessions, .endSession, .removeFactors, .giveRole, .takeRole, .setAccount:
+        case .setStatus, .setProperties, .endSessions, .endSession, .link, .removeFactors, .giveRole, .takeRole,
+            .setAccount:
             return []
         case .unlink(let provider, let app, let subject):
             let identity = IdentityKey(provider: provider, app: app, subject: subject)
@@ -144,7 +170,7 @@ private struct UserChangeWork: Sendable {
         _ change: UserChange,
         on stored: StoredUser,
         _ connection: PostgresConnection
-    ) async throws(PostgresError) -> AuditRecord? {
+    ) async throws -> AuditRecord? {
         switch change {
         case .setStatus(let status): return try await set(status, of: stored, connection)
         case .setProperties(let given):
@@ -164,13 +190,12 @@ private struct UserChangeWork: Sendable {
                 )
             )
             return entry("user.session.end", if: ended, from: .object(["session": .string(session)]))
+        case .link(let identity, let banHash):
+            return try await link(identity, unlessBannedBy: banHash, to: stored, connection)
         case .unlink(let provider, let app, let subject):
             let way = StoredLoginMethod(provider: provider, app: app, subject: subject)
             guard try await connection.remove(way, of: id, sparing: [], schema: schema) else { return nil }
-            let identity: JSONObject = [
-                "provider": .string(provider), "appId": .string(app), "subject": .string(subject),
-            ]
-            return AuditRecord("user.unlink", of: id.description, in: application.id, from: .object(identity))
+            return AuditRecord("user.unlink", of: id.description, in: application.id, from: way.json)
         case .removeFactors(let factor, let notices):
             return try await removeFactors(only: factor, telling: notices, connection)
         case .giveRole(let role):
@@ -245,6 +270,49 @@ private struct UserChangeWork: Sendable {
         )
     }
 
+    /// Gives the user an identity.
+    ///
+    /// As in an import, the identity is as old as its user. The author of the change has chosen it, so the undo of a
+    /// later change must not take it for one that a thief has added (`restoreIdentities`).
+    ///
+    /// - Throws: `identity_taken` for the identity of another user; `conflict` for a guest, for a banned identity, and
+    ///   for a second identity at one app. Nothing is changed then.
+    private func link(
+        _ identity: IdentityKey,
+        unlessBannedBy banHash: [UInt8],
+        to stored: StoredUser,
+        _ connection: PostgresConnection
+    ) async throws -> AuditRecord? {
+        let own = stored.identities.compactMap(\.key)
+        guard !own.contains(identity) else { return nil }
+        guard stored.user.status != .guest else {
+            throw Failure(.conflict, "This user is a guest. A guest gets an identity only by a login.")
+        }
+        let linked = try await connection.query(
+            """
+            insert into \(identifier: schema).identities
+                (provider, provider_app, subject, object_id, created, last_used)
+            select \(identity.provider.text), \(identity.app.text), \(identity.subject.text), u.object_id,
+                coalesce(u.created, now()), coalesce(u.last_login, u.created, now())
+            from \(identifier: schema).users u where u.object_id = \(id.uuid)
+            on conflict (provider, provider_app, subject) do nothing
+            """
+        )
+        guard let record = entry("user.link", if: linked, to: StoredLoginMethod(identity).json) else {
+            throw Failure(.identityTaken, "This identity belongs to another user. Unlink it there first.")
+        }
+        guard try await !connection.isBanned(banHash, schema: schema) else {
+            throw Failure(
+                .conflict,
+                "This identity is banned: a disabled user was erased here. An operator can lift the ban."
+            )
+        }
+        guard !own.contains(where: { $0.provider == identity.provider && $0.app == identity.app }) else {
+            throw Failure(.conflict, "This user has another identity of this provider. Unlink it first.")
+        }
+        return record
+    }
+
     /// Deletes one factor or all for good, including removed ones that a reversal link could restore.
     ///
     /// Recovery codes are deleted with the last other factor, and reversal links are revoked.
@@ -290,6 +358,21 @@ private struct UserChangeWork: Sendable {
     ) -> AuditRecord? {
         guard let rows = result.affectedRows, rows > 0 else { return nil }
         return AuditRecord(action, of: id.description, in: application.id, from: from, to: to)
+    }
+}
+
+extension UserChange {
+    fileprivate var isErasure: Bool { if case .erase = self { true } else { false } }
+}
+
+extension StoredLoginMethod {
+    fileprivate init(_ identity: IdentityKey) {
+        self.init(provider: identity.provider.text, app: identity.app.text, subject: identity.subject.text)
+    }
+
+    /// The login method in an entry of the audit log.
+    fileprivate var json: JSONValue {
+        .object(["provider": .string(provider), "appId": .string(app), "subject": .string(subject)])
     }
 }
 

@@ -355,6 +355,29 @@ struct FirebaseAdminTests {
         #expect(actors.contains(["service-account:\(backend.name)"]))
     }
 
+    @Test("the audit log has an entry for each change of a backend, and one of a reading if nothing was changed")
+    func auditedChanges() async throws {
+        let backend = try await FirebaseBackend(deployment)
+        let uid = uid
+        func update(_ members: String) async throws {
+            try await backend.call("/accounts:update", #"{"localId": "\#(uid)"\#(members)}"#)
+        }
+        try await backend.call("/accounts", #"{"localId": "\#(uid)"}"#)
+        try await update(#", "displayName": "Bea", "customAttributes": "{\"a\": 1}", "disableUser": true"#)
+        try await update(#", "disableUser": true"#)
+        try await update("")
+        let entries = try await deployment.database.psql(
+            """
+            select action from federation.audit_log join demo.firebase_users f on target = upper(f.object_id::text)
+            where f.uid = '\(uid)' order by id
+            """
+        )
+        #expect(
+            entries == ["create", "update", "update", "disable", "read", "read"].map { ["user.\($0)"] },
+            "\(entries)"
+        )
+    }
+
     @Test("what is refused changes nothing")
     func refusedChanges() async throws {
         let backend = try await FirebaseBackend(deployment)
