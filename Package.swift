@@ -263,9 +263,9 @@ let package = Package(
         .target(
             name: "Administration",
             dependencies: [
-                "Accounts", "Applications", "Description", "Domain", "Encodings", "Factors", "Import", "Logins",
-                "Mapping", "Messaging", "Observability", "Passwords", "Providers", "Secrets", "Store", logging,
-                nioLocks,
+                "Accounts", "Applications", "Description", "Domain", "Encodings", "Factors", "Import", "Limiting",
+                "Logins", "Mapping", "Messaging", "Observability", "Passwords", "Providers", "Secrets", "Store",
+                logging, nioLocks,
             ],
             swiftSettings: strict
         ),

@@ -150,6 +150,7 @@ package struct Administration: Sendable {
             clock: clock,
             changes: changes
         )
+        let passwords = passwords ?? PasswordHasher(random: random)
         let queue = MailQueue(store: store, masterKeys: masterKeys, mailer: mailer, clock: clock, random: random)
         let attempts = AttemptCounter(store: store)
         let links = MailedLinks(
@@ -189,7 +190,7 @@ package struct Administration: Sendable {
                 verifier: PasswordVerifier(
                     store: store,
                     masterKeys: masterKeys,
-                    passwords: passwords ?? PasswordHasher(random: random),
+                    passwords: passwords,
                     attempts: attempts,
                     limits: Limits()
                 ),
@@ -215,7 +216,7 @@ package struct Administration: Sendable {
             banKey: banKey,
             kinds: kinds,
             changes: changes,
-            random: random
+            passwords: passwords
         )
         identityImport = IdentityImport(store: store, banKey: banKey, kinds: kinds, changes: changes)
         erasureLists = ErasureLists(

@@ -1,3 +1,4 @@
+import Accounts
 import Administration
 import Domain
 import Encodings
@@ -324,6 +325,38 @@ struct UserImportTests {
             let job = Self.job(Array(text.joined(separator: "\n").utf8), from: .ndjson)
             #expect(try await run(job, office) == [2, 1, 0, 1])
             #expect(try await office.database.psql("select subject from demo.identities") == [["77"]])
+        }
+    }
+
+    @Test("the users of a backend's request are imported without a stored progress, and each batch has an audit entry")
+    func backend() async throws {
+        try await Office.lend { office in
+            let application = try #require(ApplicationID("demo"))
+            let records: [JSONObject] = [("a", "a@example.com"), ("b", "no address"), ("a", "c@example.com")].map {
+                ["localId": .string($0), "email": .string($1)]
+            }
+            for _ in 1...2 {
+                let refused = try await office.administration.userImport.ofBackends(
+                    GivenUsers(records: records, hashing: nil),
+                    application,
+                    Office.actor
+                )
+                #expect(refused.map(\.index) == [1, 2], "\(refused)")
+            }
+            #expect(try await users(office) == "1")
+            #expect(try await office.database.psql("select count(*) from federation.imports") == [["0"]])
+            let entries = try await office.database.psql(
+                """
+                select t ->> 'step', t ->> 'imported', t ->> 'existing', t ->> 'refused'
+                from federation.audit_log cross join lateral (select details -> 'to') d (t)
+                where action = 'user.import' order by id
+                """
+            )
+            #expect(
+                entries == [
+                    ["part", "1", "0", "1"], ["part", "0", "0", "1"], ["part", "0", "1", "1"], ["part", "0", "0", "1"],
+                ]
+            )
         }
     }
 

@@ -2,6 +2,7 @@ import Applications
 package import Domain
 import Encodings
 package import Import
+import Limiting
 package import Passwords
 import Providers
 import Secrets
@@ -76,7 +77,16 @@ package struct UserImport: Sendable {
     let banKey: BanKey
     let kinds: ProviderKinds
     let changes: ApplicationChanges
-    let random: RandomSource
+    let passwords: PasswordHasher
+    /// The turns of backends' imports.
+    ///
+    /// They have the connections of the administration, so that no login waits for them. One at a time leaves the other
+    /// connections to operators and to the background work.
+    let turns = FairQueue(
+        width: 1,
+        max: 16,
+        refusal: Failure(.overloaded, "Too many imports of backends are waiting. Try again shortly.", retryAfter: 2)
+    )
 
     /// Imports the users of a file.
     ///
@@ -155,11 +165,31 @@ package struct UserImport: Sendable {
         let application = try Application(stored)
         var reading = try await reading(job, stored, application)
         let hash = try await banKey.existingHasher(of: application, in: store)
+        return try await pass(&reading, remembering: .wholly, telling: listener) { batch, _ throws(Failure) in
+            try await store.check(batch, in: application, hashingBy: hash)
+        }
+    }
+
+    /// Processes the batches of a file one after the other.
+    ///
+    /// - Parameters:
+    ///   - reading: The file.
+    ///   - memory: The values that are kept of each user, to find repeated users.
+    ///   - listener: Receives the progress.
+    ///   - process: Processes a batch, given the new names of undeclared properties.
+    /// - Returns: The counts of the records.
+    /// - Throws: `document_invalid` for an unreadable file; the errors of `process`.
+    func pass(
+        _ reading: inout ImportReading,
+        remembering memory: SeenUsers.Memory,
+        telling listener: ImportListener,
+        _ process: (ImportBatch, [PropertyName]) async throws(Failure) -> ImportOutcome
+    ) async throws -> ImportSummary {
         var counts = ImportCounts()
-        var seen = SeenUsers(.wholly)
+        var seen = SeenUsers(memory)
         while let read = try await reading.next() {
             let batch = seen.refusingRepetitions(in: read)
-            let outcome = try await store.check(batch, in: application, hashingBy: hash)
+            let outcome = try await process(batch, reading.takeNewNames())
             seen.add(batch, outcome)
             counts = counts + outcome.counts
             for refusal in outcome.refusals.sorted(by: { $0.record < $1.record }) { try listener.refused(refusal) }
@@ -235,19 +265,19 @@ package struct UserImport: Sendable {
             job,
             of: application,
             knowing: stored.dynamicNames,
-            encryption: try encryption(job, for: application)
+            encryption: try await encryption(job, for: application)
         )
     }
 
-    private func encryption(_ job: ImportJob, for application: Application) throws(Failure) -> HashEncryption {
-        guard let unset = UnsetPassword.hash(random: random) else {
-            throw Failure(.internal, "The service is short of memory. Try again later.")
-        }
-        return HashEncryption(
+    private func encryption(
+        _ job: ImportJob,
+        for application: Application
+    ) async throws(Failure) -> HashEncryption {
+        HashEncryption(
             application: application.id,
             masterKeys: masterKeys,
             firebase: job.firebase,
-            unset: unset
+            unset: try await passwords.unset(of: application.id)
         )
     }
 }

@@ -230,7 +230,7 @@ extension Store {
 
 extension ImportKey {
     /// Creates an audit log entry about a step of the import, which identifies the file by its hash.
-    fileprivate func entry(_ step: String, source: String, _ counts: ImportCounts? = nil) -> AuditRecord {
+    func entry(_ step: String, source: String, _ counts: ImportCounts? = nil) -> AuditRecord {
         var to: JSONObject = [
             "step": .string(step), "source": .string(source), "file": .string(Hexadecimal.encode(fileHash)),
         ]

@@ -29,17 +29,41 @@ extension Store {
         try await part(batch, in: application, joiningBy: +) { batch in
             try await transaction(endingBy: "commit", of: application) { connection in
                 try await connection.take(key, at: batch)
-                let columns = try await connection.importColumns(of: application)
-                var imported = 0
-                let lacks = try await connection.stage(batch, columns.withDefault, in: application, hashingBy: hash)
-                try await connection.markTaken(in: application)
-                for lacking in lacks {
-                    let inserted = try await connection.query(Self.insertion(lacking: lacking, in: application))
-                    imported += inserted.affectedRows ?? 0
-                }
-                _ = try await connection.query(Self.insertionOfUIDs(in: application))
-                let outcome = try await connection.outcome(of: batch, imported: imported)
+                let outcome = try await connection.insert(batch, in: application, hashingBy: hash)
                 try await connection.advance(key, over: batch, outcome)
+                return outcome
+            }
+        }
+    }
+
+    /// Imports users as ``write(_:of:in:hashingBy:)`` does, without a stored progress.
+    ///
+    /// This is for an import that is repeated and never resumed. Each transaction writes an entry of the audit log.
+    ///
+    /// - Parameters:
+    ///   - batch: The records.
+    ///   - key: The import, which has not been begun.
+    ///   - source: The source of the records.
+    ///   - actor: The author of the import.
+    ///   - application: The application of the new users.
+    ///   - hash: The hash by which banned identities are recognized.
+    /// - Returns: The outcome of the records.
+    /// - Throws: `internal` if a record has no outcome; `store_unavailable` and similar failures. What was written until
+    ///   then is recorded in the audit log.
+    package func write(
+        _ batch: ImportBatch,
+        of key: ImportKey,
+        from source: String,
+        by actor: ChangeAuthor,
+        in application: Application,
+        hashingBy hash: @escaping IdentityHasher
+    ) async throws(Failure) -> ImportOutcome {
+        let tables = tables(of: application)
+        return try await part(batch, in: application, joiningBy: +) { batch in
+            try await transaction(endingBy: "commit", of: application) { connection in
+                let outcome = try await connection.insert(batch, in: application, hashingBy: hash)
+                let entry = key.entry("part", source: source, outcome.counts)
+                try await tables.record([entry], by: actor, with: connection)
                 return outcome
             }
         }
@@ -316,6 +340,26 @@ extension PostgresConnection {
         // Without statistics PostgreSQL would assume that the tables are small, and join them row by row.
         _ = try await query("analyze import_rows (record, object_id, lacks, verdict), import_identities (record)")
         return lacks
+    }
+
+    /// Inserts the users of a batch, as far as nothing refuses them.
+    ///
+    /// - Returns: The outcome of the records.
+    fileprivate func insert(
+        _ batch: ImportBatch,
+        in application: Application,
+        hashingBy hash: IdentityHasher
+    ) async throws -> ImportOutcome {
+        let columns = try await importColumns(of: application)
+        let lacks = try await stage(batch, columns.withDefault, in: application, hashingBy: hash)
+        try await markTaken(in: application)
+        var imported = 0
+        for lacking in lacks {
+            let inserted = try await query(Store.insertion(lacking: lacking, in: application))
+            imported += inserted.affectedRows ?? 0
+        }
+        _ = try await query(Store.insertionOfUIDs(in: application))
+        return try await outcome(of: batch, imported: imported)
     }
 
     /// Marks each row of `import_rows` that cannot be imported with the reason.
