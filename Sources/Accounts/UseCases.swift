@@ -388,8 +388,10 @@ package struct UseCases: Sendable {
             limits: limits,
             random: random
         )
+        let userSearches = UserSearches(store: searches ?? store, limits: limits.searches, logger: logger)
         addressVerification = AddressVerification(
             store: store,
+            searches: userSearches,
             directory: directory,
             sessions: sessions,
             reauthentication: reauthentication,
@@ -417,7 +419,7 @@ package struct UseCases: Sendable {
         )
         collection = UserCollection(
             store: store,
-            searches: UserSearches(store: searches ?? store, limits: limits.searches, logger: logger),
+            searches: userSearches,
             sessions: sessions
         )
         otherRecords = OtherRecords(
@@ -467,6 +469,7 @@ package struct UseCases: Sendable {
         backendLogins = BackendLogins(store: store, serverLogin: serverLogin, records: otherRecords)
         backendAccounts = BackendAccounts(
             store: store,
+            searches: userSearches,
             accountUpdate: accountUpdate,
             notices: notices,
             revoker: revoker,

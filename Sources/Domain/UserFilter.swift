@@ -93,7 +93,7 @@ extension Failure {
     package static func pageTooLarge(over limit: Int, cause: String? = nil) -> Failure {
         Failure(
             .queryTooLarge,
-            "This page of users is too large. Request a smaller pageSize, or fewer members with props.",
+            "This page of users is too large. Request a smaller page, or fewer members with props.",
             details: ["maxBytes": .integer(Int64(limit))],
             cause: cause
         )

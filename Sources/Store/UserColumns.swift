@@ -4,7 +4,8 @@ import FoundationEssentials
 import Postgres
 
 extension PropertyType {
-    var isText: Bool { self == .string || self == .text }
+    /// Whether values of the type are texts.
+    package var isText: Bool { self == .string || self == .text }
 
     var nullType: Bind.NullType {
         switch self {

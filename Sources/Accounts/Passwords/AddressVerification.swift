@@ -24,6 +24,7 @@ package struct MailedLinkFacts: Sendable {
 /// ``EmailConfirmation`` also asks for the password, since a new account has no session yet.
 package struct AddressVerification: Sendable {
     let store: Store
+    let searches: UserSearches
     let directory: ApplicationDirectory
     let sessions: Sessions
     let reauthentication: Reauthentication
@@ -107,7 +108,7 @@ package struct AddressVerification: Sendable {
         let application = loaded.application
         var user = try await store.user(ofLogin: email.login, in: application)
         if user == nil, purpose.onlyConfirms,
-            let id = try await store.users(named: [.email(email.text)], of: application).first
+            let id = try await searches.users(withEmails: [email.text], limit: 1, of: application).first
         {
             user = try await store.storedUser(id, of: application)?.user
         }

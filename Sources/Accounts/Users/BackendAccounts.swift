@@ -26,8 +26,12 @@ package struct AccountChange: Sendable {
 }
 
 /// Reads and changes accounts for a backend that is a service account.
+///
+/// Reads by ids, uids and identities are reads by a key. Like those of clients, they do not wait for searches. All other
+/// reads are searches.
 package struct BackendAccounts: Sendable {
     let store: Store
+    let searches: UserSearches
     let accountUpdate: AccountUpdate
     let notices: Notices
     let revoker: PermissionRevoker
@@ -37,18 +41,20 @@ package struct BackendAccounts: Sendable {
     package static let maxNamed = 100
     /// The maximum number of users on a page.
     package static let maxPage = 1000
+    /// The maximum number of users whom addresses or telephone numbers name: neither is unique.
+    private static let maxFound: Int64 = 1000
 
     /// Returns the users whom a backend names, each once, without unknown users.
     ///
     /// Several users may have one e-mail address. The first is the user who logs in with the address and a password.
     ///
-    /// - Throws: `store_unavailable` and similar errors.
+    /// - Throws: `query_too_slow`, `overloaded`; `store_unavailable` and similar errors.
     package func accounts(
         named names: [AccountName],
         by server: ServerCaller,
         in loaded: LoadedApplication
     ) async throws(Failure) -> [AccountDetails] {
-        let ids = try await store.users(named: names, of: loaded.application)
+        let ids = try await ids(of: names, in: loaded.application)
         let found = try await accounts(.ids(ids), by: server, in: loaded)
         let places = Dictionary(ids.enumerated().map { ($1, $0) }, uniquingKeysWith: { first, _ in first })
         return found.sorted { places[$0.user.objectID] ?? 0 < places[$1.user.objectID] ?? 0 }
@@ -58,26 +64,64 @@ package struct BackendAccounts: Sendable {
     ///
     /// The audit log records the reading.
     ///
-    /// - Throws: `store_unavailable` and similar errors.
+    /// - Throws: `query_too_slow`, `query_too_large`, `overloaded`; `store_unavailable` and similar errors.
     package func accounts(
         _ selection: AccountSelection,
         by server: ServerCaller,
         in loaded: LoadedApplication
     ) async throws(Failure) -> [AccountDetails] {
+        let application = loaded.application
         let found: [AccountDetails]
-        if case .ids(let ids) = selection, ids.isEmpty {
-            found = []
-        } else {
-            found = try await store.accounts(selection, of: loaded.application)
+        switch selection {
+        case .ids(let ids): found = try await store.accounts(ids, of: application)
+        case .page(let after, let limit):
+            var query = UserQuery(limit: Int64(limit))
+            query.filter = after.map { .comparison(.objectID, .greater, .objectID($0)) }
+            found = try await searches.accounts(matching: query, of: application)
+        case .ordered(let order, let isDescending, let offset, let limit):
+            var query = UserQuery(limit: Int64(limit))
+            query.offset = Int64(offset)
+            // Without an order, users are in that of their ids, which the index has.
+            if order != .id || isDescending {
+                query.order = [UserOrder(by: order.column(in: application), isDescending: isDescending)]
+            }
+            found = try await searches.accounts(matching: query, of: application)
         }
         try await store.recordReading(
             .search,
             of: found.count == 1 ? found.first?.user.objectID : nil,
             ["by": .array([.string("account")]), "found": .integer(Int64(found.count))],
-            in: loaded.application.id,
+            in: application.id,
             by: server.actor
         )
         return found
+    }
+
+    /// Returns the ids of the users whom names name.
+    private func ids(of names: [AccountName], in application: Application) async throws(Failure) -> [ObjectID] {
+        var (uids, emails, phones): ([String], [String], [String]) = ([], [], [])
+        var identities: [IdentityKey] = []
+        for name in names {
+            switch name {
+            case .uid(let uid): uids.append(uid)
+            case .email(let email): emails.append(email)
+            case .phone(let number): phones.append(number)
+            case .identity(let keys): identities += keys
+            }
+        }
+        var ids = try await store.users(ofUIDs: uids, in: application).map(\.value)
+        ids += try await store.users(with: identities, in: application)
+        if !emails.isEmpty {
+            ids += try await searches.users(withEmails: emails, limit: Self.maxFound, of: application)
+        }
+        let phone = application.settings.firebase.phoneNumber
+        if !phones.isEmpty, let property = application.properties.first(where: { $0.name == phone && $0.type.isText }) {
+            var query = UserQuery(limit: Self.maxFound)
+            query.filter = .isOne(.property(property), of: phones.map { .property(.text($0)) })
+            query.order = [UserOrder(by: .created, isDescending: false)]
+            ids += try await searches.users(matching: query, of: application).map(\.objectID)
+        }
+        return ids
     }
 
     /// Returns users whom the backend has just created or changed, without those who were deleted since.
@@ -85,8 +129,8 @@ package struct BackendAccounts: Sendable {
     /// No reading is recorded: the audit log has the entries of the writing.
     ///
     /// - Throws: `store_unavailable` and similar errors.
-    package func written(_ users: [ObjectID], in loaded: LoadedApplication) async throws(Failure) -> [AccountFacts] {
-        try await store.accounts(.ids(users), of: loaded.application)
+    package func written(_ users: [ObjectID], in loaded: LoadedApplication) async throws(Failure) -> [AccountDetails] {
+        try await store.accounts(users, of: loaded.application)
     }
 
     /// Returns the user with a uid.
@@ -195,6 +239,23 @@ package struct BackendAccounts: Sendable {
             plans.append { application.change(of: $0, to: isDisabled ? .disabled : .enabled) }
         }
         return plans
+    }
+}
+
+extension AccountOrder {
+    /// Returns the column of the order: the id if the application lacks the property.
+    fileprivate func column(in application: Application) -> UserColumn {
+        switch self {
+        case .id: return .objectID
+        case .created: return .created
+        case .lastLogin: return .lastLogin
+        case .email: return Self.column(.email, in: application)
+        case .name: return Self.column(application.settings.firebase.displayName, in: application)
+        }
+    }
+
+    private static func column(_ name: PropertyName, in application: Application) -> UserColumn {
+        application.properties.first { $0.name == name }.map(UserColumn.property) ?? .objectID
     }
 }
 

@@ -52,6 +52,28 @@ package struct UserSearches: Sendable {
         }
     }
 
+    /// Returns the users that match a query, with the facts that Firebase's administrators see.
+    ///
+    /// - Throws: The same errors as `users(matching:of:)`.
+    func accounts(matching query: UserQuery, of application: Application) async throws(Failure) -> [AccountDetails] {
+        try await telling(query, application) { () throws(Failure) in
+            try await store.accounts(matching: query, of: application)
+        }
+    }
+
+    /// Returns the ids of the users with the given e-mail addresses (`Store.users(withEmails:limit:of:)`).
+    ///
+    /// - Throws: The same errors as `users(matching:of:)`.
+    func users(
+        withEmails emails: [String],
+        limit: Int64,
+        of application: Application
+    ) async throws(Failure) -> [ObjectID] {
+        try await telling(UserQuery(limit: limit), application) { () throws(Failure) in
+            try await store.users(withEmails: emails, limit: limit, of: application)
+        }
+    }
+
     private func telling<Value: Sendable>(
         _ query: UserQuery,
         _ application: Application,

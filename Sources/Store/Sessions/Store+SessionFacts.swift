@@ -68,11 +68,11 @@ extension AccountFacts {
 }
 
 extension AccountDetails {
-    /// Returns the select list for `init(_:columns:)` from a row `u` of the users table.
-    static func list(of columns: UserColumns, in application: Application) -> String {
+    /// Returns the select list for `init(_:of:)` from a row `u` of the users table, without the columns of the user.
+    static func list(of application: Application) -> String {
         let schema = quoted(application.schema)
         return """
-            \(columns.list(of: "u")), \(AccountFacts.list(of: application, user: "u.object_id")),
+            \(AccountFacts.list(of: application, user: "u.object_id")),
             (select p.changed from \(schema).passwords p where p.object_id = u.object_id),
             (
                 select floor(extract(epoch from f.valid_since))::bigint from \(schema).firebase_users f
@@ -88,9 +88,8 @@ extension AccountDetails {
             """
     }
 
-    /// Reads the columns of `list(of:in:)`.
-    init(_ row: inout Row, columns: UserColumns) throws(PostgresError) {
-        let user = try columns.user(in: &row)
+    /// Reads the columns of `list(of:)`.
+    init(_ row: inout Row, of user: User) throws(PostgresError) {
         self.init(
             facts: try AccountFacts(&row, of: user),
             passwordChanged: try row.next(Timestamp?.self)?.milliseconds,
@@ -156,7 +155,8 @@ extension Store {
         let columns = UserColumns(application: application)
         let schema = quoted(application.schema)
         let sql = """
-            select \(AccountDetails.list(of: columns, in: application)) from \(schema).users u where u.object_id = (
+            select \(columns.list(of: "u")), \(AccountDetails.list(of: application))
+            from \(schema).users u where u.object_id = (
                 select s.object_id from \(schema).sessions s where s.token_hash = $1 and \(application.isLive("s"))
             )
             """
@@ -164,7 +164,7 @@ extension Store {
             try await tables(of: application).query(
                 Statement(sql: sql, binds: [.bytes(key.hash)]),
                 near: application.affinity
-            ).first { (row) throws(PostgresError) in try AccountDetails(&row, columns: columns) }
+            ).first { (row) throws(PostgresError) in try AccountDetails(&row, of: columns.user(in: &row)) }
         }
     }
 }

@@ -3,114 +3,36 @@ import Encodings
 import Postgres
 
 extension Store {
-    /// Returns users with the details that Firebase's administrators see.
-    ///
-    /// Users that are selected by their ids have no order. Unknown ids are left out.
-    package func accounts(
-        _ selection: AccountSelection,
-        of application: Application
-    ) async throws(Failure) -> [AccountDetails] {
+    /// Returns users with the details that Firebase's administrators see, in no order, without unknown ids.
+    package func accounts(_ ids: [ObjectID], of application: Application) async throws(Failure) -> [AccountDetails] {
+        guard !ids.isEmpty else { return [] }
         let columns = UserColumns(application: application)
         return try await query(
             """
-            select \(unsafeRaw: AccountDetails.list(of: columns, in: application))
+            select \(unsafeRaw: columns.list(of: "u")), \(unsafeRaw: AccountDetails.list(of: application))
             from \(identifier: application.schema).users u
-            \(selection.clause(in: application))
+            where u.object_id = any (\(ids.map(\.description))::uuid[])
             """,
             of: application
-        ).all { (row) throws(PostgresError) in try AccountDetails(&row, columns: columns) }
+        ).all { (row) throws(PostgresError) in try AccountDetails(&row, of: columns.user(in: &row)) }
     }
 
-    /// Returns the ids of the users whom an administrator names, each once.
-    ///
-    /// Several users may have one e-mail address. The first is the user who logs in with the address and a password.
-    /// Users who have confirmed the address follow, then the others, the oldest first.
-    package func users(named names: [AccountName], of application: Application) async throws(Failure) -> [ObjectID] {
-        var (uids, emails, phones): ([String], [String], [String]) = ([], [], [])
-        var identities: [IdentityKey] = []
-        for name in names {
-            switch name {
-            case .uid(let uid): uids.append(uid)
-            case .email(let email): emails.append(email.lowercased())
-            case .phone(let number): phones.append(number)
-            case .identity(let keys): identities += keys
-            }
-        }
-        var found = try await users(ofUIDs: uids, in: application).map(\.value)
-        let schema: Statement = "\(identifier: application.schema)"
-        if !emails.isEmpty {
-            found += try await query(
-                """
-                select u.object_id from \(schema).users u left join \(schema).passwords p using (object_id)
-                where lower(u.email) = any (\(emails))
-                order by p.login = any (\(emails)) desc nulls last, u.email_verified desc, u.created, u.object_id
-                limit \(Self.maxNamed)
-                """,
-                of: application
-            ).all(ObjectID.self)
-        }
-        let phone = application.settings.firebase.phoneNumber
-        if !phones.isEmpty, let property = application.properties.first(where: { $0.name == phone && $0.type.isText }) {
-            found += try await query(
-                """
-                select u.object_id from \(schema).users u
-                where \(unsafeRaw: property.key(of: "u." + quoted(property.name.text))) = any (\(phones))
-                order by u.created, u.object_id limit \(Self.maxNamed)
-                """,
-                of: application
-            ).all(ObjectID.self)
-        }
-        if !identities.isEmpty {
-            let (providers, apps) = (identities.map(\.provider.text), identities.map(\.app.text))
-            found += try await query(
-                """
-                select i.object_id
-                from unnest(\(providers)::text[], \(apps)::text[], \(identities.map(\.subject.text))::text[])
-                    as named (provider, provider_app, subject)
-                join \(schema).identities i using (provider, provider_app, subject)
-                """,
-                of: application
-            ).all(ObjectID.self)
-        }
-        var known: Set<ObjectID> = []
-        return found.filter { known.insert($0).inserted }
-    }
-
-    /// The maximum number of users whom addresses or telephone numbers name: neither is unique.
-    private static let maxNamed = 1000
-}
-
-extension AccountSelection {
-    /// Returns the conditions and the order of a statement that reads a row `u` of the users table.
-    fileprivate func clause(in application: Application) -> Statement {
-        switch self {
-        case .ids(let ids): "where u.object_id = any (\(ids.map(\.description))::uuid[])"
-        case .page(let after, let limit):
-            if let after {
-                "where u.object_id > \(after.uuid) order by u.object_id limit \(limit)"
-            } else {
-                "order by u.object_id limit \(limit)"
-            }
-        case .ordered(let order, let isDescending, let offset, let limit):
+    /// Returns the ids of the users who have any of the given identities.
+    package func users(
+        with identities: [IdentityKey],
+        in application: Application
+    ) async throws(Failure) -> [ObjectID] {
+        guard !identities.isEmpty else { return [] }
+        let (providers, apps) = (identities.map(\.provider.text), identities.map(\.app.text))
+        return try await query(
             """
-            order by \(unsafeRaw: order.column(in: application)) \(unsafeRaw: isDescending ? "desc" : "asc"),
-                u.object_id limit \(limit) offset \(offset)
-            """
-        }
-    }
-}
-
-extension AccountOrder {
-    fileprivate func column(in application: Application) -> String {
-        switch self {
-        case .id: return "u.object_id"
-        case .created: return "u.created"
-        case .lastLogin: return "u.last_login"
-        case .email: return "u.email"
-        case .name:
-            let name = application.settings.firebase.displayName
-            return application.properties.contains { $0.name == name } ? "u." + quoted(name.text) : "u.object_id"
-        }
+            select i.object_id
+            from unnest(\(providers)::text[], \(apps)::text[], \(identities.map(\.subject.text))::text[])
+                as named (provider, provider_app, subject)
+            join \(identifier: application.schema).identities i using (provider, provider_app, subject)
+            """,
+            of: application
+        ).all(ObjectID.self)
     }
 }
 

@@ -21,10 +21,57 @@ extension Store {
         let (result, milliseconds) = try await search(
             Self.statement(for: query, columns, of: application),
             query,
-            using: query.indexUse.narrows || query.filter == nil && query.indexUse.orders,
+            using: query.isServed,
             of: application
         )
         return SearchResult(value: try result.all(by: columns.user), milliseconds: milliseconds)
+    }
+
+    /// Returns the users that match a query, in its order, with the details that Firebase's administrators see.
+    ///
+    /// - Throws: Like ``users(matching:of:)``.
+    package func accounts(
+        matching query: UserQuery,
+        of application: Application
+    ) async throws(Failure) -> SearchResult<[AccountDetails]> {
+        let columns = UserColumns(application: application)
+        let (result, milliseconds) = try await search(
+            Self.statement(for: query, columns, with: ", " + AccountDetails.list(of: application), of: application),
+            query,
+            using: query.isServed,
+            of: application
+        )
+        let found = try result.all { (row) throws(PostgresError) in
+            try AccountDetails(&row, of: columns.user(in: &row))
+        }
+        return SearchResult(value: found, milliseconds: milliseconds)
+    }
+
+    /// Returns the ids of the users with the given e-mail addresses, ignoring case.
+    ///
+    /// Several users may have one address. The first is the user who logs in with the address and a password. Users who
+    /// have confirmed the address follow, then the others, the oldest first.
+    ///
+    /// - Throws: Like ``users(matching:of:)``.
+    package func users(
+        withEmails emails: [String],
+        limit: Int64,
+        of application: Application
+    ) async throws(Failure) -> SearchResult<[ObjectID]> {
+        let schema: Statement = "\(identifier: application.schema)"
+        let emails = emails.map { $0.lowercased() }
+        let (result, milliseconds) = try await search(
+            """
+            select u.object_id from \(schema).users u left join \(schema).passwords p using (object_id)
+            where lower(u.email) = any (\(emails))
+            order by p.login = any (\(emails)) desc nulls last, u.email_verified desc, u.created, u.object_id
+            limit \(limit)
+            """,
+            UserQuery(limit: limit),
+            using: true,
+            of: application
+        )
+        return SearchResult(value: try result.all(ObjectID.self), milliseconds: milliseconds)
     }
 
     /// Returns the number of users that match a filter; of all users when it is nil.
@@ -48,7 +95,19 @@ extension Store {
     /// If an index narrows the search but no index has its order, a subquery with an optimization fence (`offset 0`)
     /// finds the matches, and they are sorted outside the subquery. Without the fence, PostgreSQL would scan all users
     /// by their ids whenever it expects enough of them to match.
-    static func statement(for query: UserQuery, _ columns: UserColumns, of application: Application) -> Statement {
+    ///
+    /// - Parameters:
+    ///   - query: The query.
+    ///   - columns: The columns of the users.
+    ///   - more: The rest of the select list, after the columns of the users.
+    ///   - application: The application of the users.
+    /// - Returns: The statement.
+    static func statement(
+        for query: UserQuery,
+        _ columns: UserColumns,
+        with more: String = "",
+        of application: Application
+    ) -> Statement {
         let users: Statement = "\(identifier: application.schema).users u"
         let condition = query.filter.clause(in: application.schema)
         let (use, alike) = (query.indexUse, query.distinct.list)
@@ -60,7 +119,8 @@ extension Store {
             } else {
                 "\(users) \(condition)"
             }
-        var statement: Statement = "select \(unsafeRaw: columns.list(of: "u", for: query)) from \(source) order by"
+        let list = columns.list(of: "u", for: query) + more
+        var statement: Statement = "select \(unsafeRaw: list) from \(source) order by"
         for order in query.orderByIndex {
             statement.append(
                 "\(order.column.key) \(unsafeRaw: order.isDescending ? "desc nulls last" : "asc nulls first"),"
@@ -106,6 +166,11 @@ extension Store {
             }
         }
     }
+}
+
+extension UserQuery {
+    /// Whether an index serves the query.
+    fileprivate var isServed: Bool { indexUse.narrows || filter == nil && indexUse.orders }
 }
 
 extension Failure {

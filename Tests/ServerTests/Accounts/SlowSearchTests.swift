@@ -10,12 +10,13 @@ import TestSupport
     .deployed(
         Document(
             hasServerKey: true,
-            settings: #"{"collection": {"readOthers": ["users"]}}"#,
+            settings: #"{"collection": {"readOthers": ["users"]}, "firebase": {"projectId": "canary-project"}}"#,
             properties: #"{"city": {"type": "STRING"}, "age": {"type": "INT", "indexed": true}}"#
         ),
         environment: [
             "FEDERATION_CONCURRENT_SEARCHES": "1", "FEDERATION_SEARCH_MILLISECONDS": "3000",
             "FEDERATION_DATABASE_LOCK_MILLISECONDS": "20000", "FEDERATION_MAINTENANCE_INTERVAL_MILLISECONDS": "200",
+            "FEDERATION_PUBLIC_URL": "https://users.example.com",
         ]
     )
 )
@@ -55,7 +56,7 @@ struct SlowSearchTests {
         // The log and the property show the same to the operator.
         func line() -> String? {
             deployment.service.process.standardOutput.split(separator: "\n").map(String.init)
-                .first { $0.contains(#""message":"slow search""#) }
+                .first { $0.contains(#""message":"slow search""#) && $0.contains("city") }
         }
         try await eventually("the log has it") { line() != nil }
         let members = try #require(line().flatMap(JSON.object))
@@ -66,6 +67,25 @@ struct SlowSearchTests {
                 == "{city} 1"
         )
         #expect(try await find("{}").status == 200)
+    }
+
+    @Test("the listing of a Firebase backend is one of the searches under way, and is ended in their time")
+    func listing() async throws {
+        let backend = try await FirebaseBackend(deployment)
+        let (slow, refused) = try await deployment.database.whileLocked("lock table demo.users") {
+            async let slow = backend.send("/accounts:batchGet?maxResults=5", nil)
+            try await eventually("the listing is under way") {
+                try await deployment.database.psql(
+                    // PostgreSQL shows the first 1024 bytes of a statement.
+                    "select 1 from pg_stat_activity where query like '%.identities i%' and wait_event_type = 'Lock'"
+                ).count == 1
+            }
+            let refused = try await find("{}")
+            return (try await slow, refused)
+        }
+        try expectProblem(refused, "overloaded")
+        #expect(slow.status == 400 && FirebaseClient.error(slow) == "QUERY_TOO_SLOW", "\(slow.text)")
+        try await backend.call("/accounts:batchGet?maxResults=5", nil)
     }
 
     @Test("another user is read by the id while as many searches as may be are under way")
