@@ -6,6 +6,30 @@ import TestSupport
 
 @Suite("The search for people")
 struct PeopleSearchTests {
+    @Test("of users with one address, the first logs in with it; who has confirmed it follows, then the oldest")
+    func sharedAddress() async throws {
+        try await Tenant.lend { tenant in
+            var ids: [ObjectID] = []
+            for address in ["ann@", "Ann@", "ANN@", "ann@", "bob@"] {
+                ids.append(try await tenant.insertUser(email: address + "example.com"))
+            }
+            try await tenant.database.psql(
+                """
+                update \(Tenant.schema).users set created = now() - interval '1 day' where object_id = '\(ids[1])';
+                update \(Tenant.schema).users set email_verified = true where object_id = '\(ids[2])';
+                insert into \(Tenant.schema).passwords (object_id, login, hash, hash_key_id)
+                values ('\(ids[3])', 'ann@example.com', 'x', 'k')
+                """
+            )
+            let found = try await tenant.store.users(
+                withEmails: ["ann@EXAMPLE.com"],
+                limit: 10,
+                of: tenant.application
+            )
+            #expect(found.value == [ids[3], ids[2], ids[1], ids[0]])
+        }
+    }
+
     @Test("each condition finds the one it is about, all together must hold")
     func conditions() async throws {
         try await Tenant.lend { tenant in
