@@ -299,9 +299,7 @@ extension PropertyValue {
 ///   credential owns it, and only the statement of the owner writes anything; see `SingleUse`;
 /// - `session`: only for a user of `created` or `changed`. If the session exists already, the same login was retried,
 ///   or the session's user was verified again;
-/// - `family`: only for a client that continues its session by refresh tokens. The first token belongs to the session.
-///   The facts that the statement returns then, such as custom claims, are those of its start. So a change that another
-///   transaction commits while the statement waits for the user's row is only in the next token;
+/// - `family`: only for a client that continues its session by refresh tokens; see `RefreshFamilyStep`;
 /// - `previous`, `surplus`: revoke the session that the login replaces, and the oldest sessions beyond the maximum; see
 ///   `SessionEnding`.
 ///

@@ -96,7 +96,8 @@ package struct AddressVerification: Sendable {
     ///   - server: The backend. The audit log names it.
     ///   - loaded: The application.
     /// - Returns: The URL, and the code in it.
-    /// - Throws: `login_unknown` if no user has the address; `mail_off` without a public URL.
+    /// - Throws: `login_unknown` if no user has the address; `mail_off` without a public URL; `overloaded` and
+    ///   `query_too_slow`, since a confirmation also goes to a user who only has the address.
     package func makeLink(
         _ purpose: EmailTokenPurpose,
         forUserAt email: EmailAddress,

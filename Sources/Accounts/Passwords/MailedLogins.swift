@@ -122,9 +122,9 @@ package struct MailedLogins: Sendable {
     /// Logs a user in, and uses up the link.
     ///
     /// The statement that opens the session uses up the link. So of simultaneous uses one opens a session, and a
-    /// failure of the service before that leaves the link valid. But an account that is new, or that the reader has
-    /// just got, has a password younger than the link, which `requireLatest` refuses. If its session cannot be opened,
-    /// the user needs another link.
+    /// failure of the service before that leaves the link valid. There is one exception: registration and takeover set
+    /// a password. `requireLatest` then refuses the link, so if the session cannot be opened, the user needs another
+    /// link.
     ///
     /// Somebody else may have made an account with an unconfirmed address. Such an account loses its password, its
     /// identities and its sessions (T-32). If it has a second factor, it loses nothing, and the user must present the

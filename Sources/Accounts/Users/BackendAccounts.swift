@@ -154,7 +154,7 @@ package struct BackendAccounts: Sendable {
     /// Changes an account.
     ///
     /// The record is changed first, in a transaction of its own. Another transaction makes all other changes, in this
-    /// order: identities, second factors, claims and confirmation of the address, the status.
+    /// order: removed identities, second factors, the new identity, claims and confirmation of the address, the status.
     ///
     /// The audit log has an entry for each change. Without any change, it records a reading, since the backend gets the
     /// account in any case.
@@ -213,12 +213,9 @@ package struct BackendAccounts: Sendable {
     ) async throws(Failure) -> [Plan] {
         let application = loaded.application
         var plans: [Plan] = []
-        if let identity = change.linked {
-            let banHash = try await banKey.hasher(of: application.id)(identity)
-            plans.append { _ in .link(identity, banHash: banHash) }
-        }
         if !change.unlinked.isEmpty || change.keptFactors != nil {
             let before = try await store.existingUser(user, of: application)
+            // An identity goes before another one of its provider comes.
             for method in before.loginMethods(of: change.unlinked) {
                 plans.append { _ in .unlink(provider: method.provider, app: method.app, subject: method.subject) }
             }
@@ -230,6 +227,10 @@ package struct BackendAccounts: Sendable {
                     return .removeFactors(only: factor.id, telling: told)
                 }
             }
+        }
+        if let identity = change.linked {
+            let banHash = try await banKey.hasher(of: application.id)(identity)
+            plans.append { _ in .link(identity, banHash: banHash) }
         }
         if !change.settings.isEmpty {
             let settings = change.settings

@@ -52,7 +52,7 @@ package struct UserSearches: Sendable {
         }
     }
 
-    /// Returns the users that match a query, with the facts that Firebase's administrators see.
+    /// Returns the users that match a query, with the details that Firebase's administrators see.
     ///
     /// - Throws: The same errors as `users(matching:of:)`.
     func accounts(matching query: UserQuery, of application: Application) async throws(Failure) -> [AccountDetails] {

@@ -186,7 +186,7 @@ struct SignInRoutes {
         let request = MailedLogins.Request(
             code: code,
             email: email,
-            // A link returns the session alone, also that of a former guest.
+            // A user of an ID token keeps the session, or gets one in place of the guest's: its family opens below.
             client: fields.has("idToken") ? context.client(trustedDevice: nil) : context.refreshingClient,
             source: context.source
         )

@@ -38,11 +38,12 @@ extension Store {
 
     /// Imports users as ``write(_:of:in:hashingBy:)`` does, without a stored progress.
     ///
-    /// This is for an import that is repeated and never resumed. Each transaction writes an entry of the audit log.
+    /// If such an import fails, its author starts it again from the first record. Each transaction writes an entry of
+    /// the audit log.
     ///
     /// - Parameters:
     ///   - batch: The records.
-    ///   - key: The import, which has not been begun.
+    ///   - key: Names the application and the file in the audit log.
     ///   - source: The source of the records.
     ///   - actor: The author of the import.
     ///   - application: The application of the new users.

@@ -5,6 +5,9 @@ import Postgres
 /// the session.
 ///
 /// It reads the CTE `person`, whose `object_id` is the user's, and the CTE `session`, which must end with `returning`.
+///
+/// The facts of the user beyond `person`, such as custom claims, are those of the statement's start. So a change that
+/// another transaction commits while the statement waits for the user's row is only in the next token.
 struct RefreshFamilyStep<Input> {
     let application: Application
     /// Returns the first secret of the family.

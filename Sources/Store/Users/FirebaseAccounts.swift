@@ -88,8 +88,7 @@ extension PostgresConnection {
             try await endLinks(of: user, schema: schema)
         }
         if let isVerified = settings.emailVerified {
-            names.append("emailVerified")
-            _ = try await query(
+            let changed = try await query(
                 """
                 update \(identifier: schema).users u set email_verified = \(isVerified), user_status = case
                     when \(isVerified) and u.user_status = 'EMAIL_CONFIRMATION_PENDING' then 'ENABLED'
@@ -97,6 +96,8 @@ extension PostgresConnection {
                 where u.object_id = \(user.uuid) and u.email is not null
                 """
             )
+            // A user without an address has nothing to confirm.
+            if changed.affectedRows == 1 { names.append("emailVerified") }
         }
         return names
     }

@@ -366,6 +366,8 @@ struct FirebaseAdminTests {
         try await update(#", "displayName": "Bea", "customAttributes": "{\"a\": 1}", "disableUser": true"#)
         try await update(#", "disableUser": true"#)
         try await update("")
+        // The user has no address to confirm.
+        try await update(#", "emailVerified": true"#)
         let entries = try await deployment.database.psql(
             """
             select action from federation.audit_log join demo.firebase_users f on target = upper(f.object_id::text)
@@ -373,7 +375,7 @@ struct FirebaseAdminTests {
             """
         )
         #expect(
-            entries == ["create", "update", "update", "disable", "read", "read"].map { ["user.\($0)"] },
+            entries == ["create", "update", "update", "disable", "read", "read", "read"].map { ["user.\($0)"] },
             "\(entries)"
         )
     }
@@ -583,8 +585,15 @@ struct FirebaseAdminTests {
             of: "/accounts:update",
             #"{"localId": "\#(other)", \#(link)}"#
         )
-        try await backend.call("/accounts:update", #"{"localId": "\#(uid)", "deleteProvider": ["facebook.com"]}"#)
+        // One call replaces the identity by another one of the same provider.
+        let successor = "\(UInt32.random(in: 1_000_000 ... .max))"
+        let replacing = link.replacing(subject, with: successor) + #", "deleteProvider": ["facebook.com"]"#
+        try await backend.call("/accounts:update", #"{"localId": "\#(uid)", \#(replacing)}"#)
         #expect(try await backend.users(named).isEmpty)
+        let renamed = named.replacing(subject, with: successor)
+        #expect(try await backend.users(renamed).map { $0["localId"]?.string } == [uid])
+        try await backend.call("/accounts:update", #"{"localId": "\#(uid)", "deleteProvider": ["facebook.com"]}"#)
+        #expect(try await backend.users(renamed).isEmpty)
         let email = "\(uid).canary@example.com"
         let password = #""email": "\#(email)", "password": "canary-8-letters""#
         try await backend.call("/accounts:update", #"{"localId": "\#(uid)", \#(password)}"#)
