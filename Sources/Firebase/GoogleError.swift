@@ -43,8 +43,8 @@ struct GoogleError: ErrorTable {
     /// Returns the message; nil for a temporary failure.
     ///
     /// While a page loads, the SDK for the web logs the user out for each error with a message. Without a message, the
-    /// SDK reports `network-request-failed`, and the user stays. A replaced refresh token counts as temporary, since the
-    /// page then reads the newest one from its storage.
+    /// SDK reports `network-request-failed`, and the user stays. A replaced refresh token counts as temporary, since
+    /// the page then reads the newest one from its storage.
     private static func message(of failure: Failure, _ generic: String?) -> String? {
         switch generic {
         case "UNAVAILABLE", "INTERNAL": return nil

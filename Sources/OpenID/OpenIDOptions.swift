@@ -68,7 +68,10 @@ extension OpenIDOptions: ProviderOptions {
                 \.preset,
                 Codec<String>.text(PresetName.rule).orNull,
                 "Preset",
-                "The name of a known issuer, whose document fills the options that are null: \(OpenIDPreset.shipped.names)."
+                """
+                The name of a known issuer, whose document fills the options that are null: \
+                \(OpenIDPreset.shipped.names).
+                """
             ),
             SharedOptions.title(\.title, otherwise: "that of the preset, or the provider's name"),
             Field(

@@ -27,8 +27,8 @@ package struct AccountChange: Sendable {
 
 /// Reads and changes accounts for a backend that is a service account.
 ///
-/// Reads by ids, uids and identities are reads by a key. Like those of clients, they do not wait for searches. All other
-/// reads are searches.
+/// Reads by ids, uids and identities are reads by a key. Like those of clients, they do not wait for searches. All
+/// other reads are searches.
 package struct BackendAccounts: Sendable {
     let store: Store
     let searches: UserSearches

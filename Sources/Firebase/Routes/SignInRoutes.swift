@@ -186,7 +186,7 @@ struct SignInRoutes {
         let request = MailedLogins.Request(
             code: code,
             email: email,
-            // A user of an ID token keeps the session, or gets one in place of the guest's: its family opens below.
+            // With an ID token, the link adds an address to its user. The refresh tokens are opened below, after that.
             client: fields.has("idToken") ? context.client(trustedDevice: nil) : context.refreshingClient,
             source: context.source
         )

@@ -49,8 +49,8 @@ extension Store {
     ///   - application: The application of the new users.
     ///   - hash: The hash by which banned identities are recognized.
     /// - Returns: The outcome of the records.
-    /// - Throws: `internal` if a record has no outcome; `store_unavailable` and similar failures. What was written until
-    ///   then is recorded in the audit log.
+    /// - Throws: `internal` if a record has no outcome; `store_unavailable` and similar failures. The audit log has an
+    ///   entry for each transaction before the failure.
     package func write(
         _ batch: ImportBatch,
         of key: ImportKey,
