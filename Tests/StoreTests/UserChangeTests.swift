@@ -163,16 +163,16 @@ struct PeopleChangeTests {
             @Sendable func unlink(_ subject: String) -> UserChange {
                 .unlink(provider: "facebook", app: "42", subject: subject)
             }
-            func change(_ plans: (@Sendable (StoredUser) throws -> UserChange?)...) async throws -> ChangedUser {
+            func change(_ plans: UserChangePlan...) async throws -> ChangedUser {
                 try await tenant.store.change(id, of: tenant.application, by: Tenant.actor, plans: plans)
             }
-            await #expect(throws: Refusal.self) { try await change({ _ in unlink("1") }, { _ in throw Refusal() }) }
+            await #expect(throws: Refusal.self) { try await change({ _ in [unlink("1")] }, { _ in throw Refusal() }) }
             #expect(try await tenant.audit().isEmpty)
             let changed = try await change(
-                { _ in unlink("1") },
-                { $0.identities.count == 1 ? .setStatus(.disabled) : nil },
-                { $0.user.status == .disabled ? unlink("2") : nil },
-                { _ in unlink("2") }
+                { _ in [unlink("1")] },
+                { $0.identities.count == 1 ? [.setStatus(.disabled), .endSessions] : [] },
+                { $0.user.status == .disabled ? [unlink("2"), unlink("2")] : [] },
+                { _ in [] }
             )
             #expect(changed.isRecorded && changed.stored?.identities.isEmpty == true)
             #expect(

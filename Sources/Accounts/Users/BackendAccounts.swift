@@ -201,8 +201,6 @@ package struct BackendAccounts: Sendable {
         try await store.recordReading(.read, of: id, in: loaded.application.id, by: server.actor)
     }
 
-    private typealias Plan = @Sendable (StoredUser) throws -> UserChange?
-
     /// Returns the plans of all changes beyond the record.
     ///
     /// - Throws: `not_found`, `factor_not_offered`, `store_unavailable` and similar errors.
@@ -210,34 +208,40 @@ package struct BackendAccounts: Sendable {
         of change: AccountChange,
         for user: ObjectID,
         in loaded: LoadedApplication
-    ) async throws(Failure) -> [Plan] {
+    ) async throws(Failure) -> [UserChangePlan] {
         let application = loaded.application
-        var plans: [Plan] = []
-        if !change.unlinked.isEmpty || change.keptFactors != nil {
-            let before = try await store.existingUser(user, of: application)
-            // An identity goes before another one of its provider comes.
-            for method in before.loginMethods(of: change.unlinked) {
-                plans.append { _ in .unlink(provider: method.provider, app: method.app, subject: method.subject) }
+        var plans: [UserChangePlan] = []
+        // An identity goes before another one of its provider comes.
+        if !change.unlinked.isEmpty {
+            plans.append { stored in
+                stored.loginMethods(of: change.unlinked).map {
+                    .unlink(provider: $0.provider, app: $0.app, subject: $0.subject)
+                }
             }
+        }
+        if change.keptFactors != nil {
+            let before = try await store.existingUser(user, of: application)
             for factor in try before.factors(besides: change.keptFactors) where factor.kind.standsAlone {
                 let mail = Mail.factorRemoved(kind: factor.kind, link: nil, days: 0, name: before.user.name)
                 let told = try await notices.notices(of: mail, to: before.user, in: loaded)
                 plans.append { stored in
-                    guard stored.factors.contains(where: { $0.id == factor.id }) else { return nil }
-                    return .removeFactors(only: factor.id, telling: told)
+                    guard stored.factors.contains(where: { $0.id == factor.id }) else { return [] }
+                    return [.removeFactors(only: factor.id, telling: told)]
                 }
             }
         }
         if let identity = change.linked {
             let banHash = try await banKey.hasher(of: application.id)(identity)
-            plans.append { _ in .link(identity, banHash: banHash) }
+            plans.append { _ in [.link(identity, banHash: banHash)] }
         }
         if !change.settings.isEmpty {
             let settings = change.settings
-            plans.append { _ in .setAccount(settings) }
+            plans.append { _ in [.setAccount(settings)] }
         }
         if let isDisabled = change.isDisabled {
-            plans.append { application.change(of: $0, to: isDisabled ? .disabled : .enabled) }
+            plans.append { stored in
+                application.change(of: stored, to: isDisabled ? .disabled : .enabled).map { [$0] } ?? []
+            }
         }
         return plans
     }
@@ -297,7 +301,7 @@ extension Store {
         _ id: ObjectID,
         of application: Application,
         by server: ServerCaller,
-        plans: [@Sendable (StoredUser) throws -> UserChange?]
+        plans: [UserChangePlan]
     ) async throws(Failure) -> ChangedUser {
         do {
             return try await change(id, of: application, by: server.actor, plans: plans)

@@ -31,6 +31,11 @@ package enum UserChange: Sendable {
     case erase(banningBy: IdentityHasher, telling: [Notice] = [])
 }
 
+/// Returns the changes to make to the user, in their order.
+///
+/// Its errors are rethrown, and nothing is changed.
+package typealias UserChangePlan = @Sendable (StoredUser) throws -> [UserChange]
+
 /// A user after a change.
 package struct ChangedUser: Sendable {
     /// The user with all stored data after the change; nil if the user was erased.
@@ -65,17 +70,17 @@ extension Store {
         by actor: ChangeAuthor,
         plan: @escaping @Sendable (StoredUser) throws -> UserChange?
     ) async throws -> ChangedUser {
-        try await change(id, of: application, by: actor, plans: [plan])
+        try await change(id, of: application, by: actor, plans: [{ try plan($0).map { [$0] } ?? [] }])
     }
 
     /// Makes several changes of a user in one transaction.
     ///
-    /// Each plan gets the user as the former changes have left it. See ``change(_:of:by:plan:)``.
+    /// Each plan gets the user as the former plans have left it. See ``change(_:of:by:plan:)``.
     package func change(
         _ id: ObjectID,
         of application: Application,
         by actor: ChangeAuthor,
-        plans: [@Sendable (StoredUser) throws -> UserChange?]
+        plans: [UserChangePlan]
     ) async throws -> ChangedUser {
         let reader = UserReader(application: application)
         let work = UserChangeWork(id: id, application: application)
@@ -90,21 +95,24 @@ extension Store {
                 var changed = ChangedUser(stored: before, tokens: [], isRecorded: false)
                 var entries: [AuditRecord] = []
                 for plan in plans {
-                    guard let stored = changed.stored, let change = try plan(stored) else { continue }
-                    let tokens = try await work.tokens(lostBy: change, connection)
-                    let former =
-                        change.isErasure
-                        ? try await connection.mergedUsers(into: [id], schema: application.schema) : []
-                    guard let entry = try await work.carryOut(change, on: stored, connection) else { continue }
-                    changed = ChangedUser(
-                        stored: try await current(),
-                        tokens: changed.tokens + tokens,
-                        isRecorded: true
-                    )
-                    if changed.stored == nil {
-                        try await tables.forgetLogins(of: [id] + former, in: application.id, with: connection)
+                    guard let planned = try changed.stored.map(plan) else { break }
+                    for change in planned {
+                        guard let stored = changed.stored else { break }
+                        let tokens = try await work.tokens(lostBy: change, connection)
+                        let former =
+                            change.isErasure
+                            ? try await connection.mergedUsers(into: [id], schema: application.schema) : []
+                        guard let entry = try await work.carryOut(change, on: stored, connection) else { continue }
+                        changed = ChangedUser(
+                            stored: try await current(),
+                            tokens: changed.tokens + tokens,
+                            isRecorded: true
+                        )
+                        if changed.stored == nil {
+                            try await tables.forgetLogins(of: [id] + former, in: application.id, with: connection)
+                        }
+                        entries.append(entry)
                     }
-                    entries.append(entry)
                 }
                 if !entries.isEmpty { try await tables.record(entries, by: actor, with: connection) }
                 return changed
