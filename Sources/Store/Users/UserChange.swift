@@ -31,9 +31,9 @@ package enum UserChange: Sendable {
     case erase(banningBy: IdentityHasher, telling: [Notice] = [])
 }
 
-/// Returns the changes to make to the user, in their order.
+/// A function that returns the changes of a user as stored, in the order in which they are made.
 ///
-/// Its errors are rethrown, and nothing is changed.
+/// If the function throws, nothing is changed, and the error is rethrown.
 package typealias UserChangePlan = @Sendable (StoredUser) throws -> [UserChange]
 
 /// A user after a change.
