@@ -602,6 +602,42 @@ struct FirebaseAdminTests {
         try await client.expect("INVALID_LOGIN_CREDENTIALS", of: "accounts:signInWithPassword", "{\(password)}")
     }
 
+    @Test("an identity that comes while deleteProvider waits for the user is removed, too")
+    func comingIdentity() async throws {
+        let backend = try await FirebaseBackend(deployment)
+        let (uid, former) = (uid, self.uid)
+        for user in [uid, former] { try await backend.call("/accounts", #"{"localId": "\#(user)"}"#) }
+        let facebook = #"{"providerId": "facebook.com", "rawId": "\#(UInt32.random(in: 1_000_000 ... .max))"}"#
+        try await backend.call(
+            "/accounts:update",
+            #"{"localId": "\#(former)", "linkProviderUserInfo": \#(facebook)}"#
+        )
+        let users = "select object_id from demo.firebase_users where uid"
+        let change = try await deployment.database.whileLocked(
+            """
+            select from demo.users where object_id = (\(users) = '\(uid)') for update;
+            update demo.identities set object_id = (\(users) = '\(uid)') where object_id = (\(users) = '\(former)')
+            """
+        ) {
+            let change = Task {
+                try await backend.call(
+                    "/accounts:update",
+                    #"{"localId": "\#(uid)", "deleteProvider": ["facebook.com"]}"#
+                )
+            }
+            try await eventually("the change waits for the user") {
+                let waiting = """
+                    select 1 from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()
+                        and query like 'select from %users where object_id%for update%'
+                    """
+                return try await !deployment.database.psql(waiting).isEmpty
+            }
+            return change
+        }
+        _ = try await change.value
+        #expect(try await backend.users(#"{"federatedUserId": [\#(facebook)]}"#).isEmpty)
+    }
+
     @Test("users are listed in pages, queried in an order, and deleted in bulk")
     func many() async throws {
         let backend = try await FirebaseBackend(deployment)
